@@ -7,22 +7,22 @@ score. To first order, its sampling variance is
           - \overline{\frac{\partial \theta}{\partial n}}\Big)^2                        \quad (1)
 
 where the sum is over single answers i. With clustered or weighted questions, sums over clusters
-replace the terms of single answers, because these sums are independent for any dependence within
-clusters (Liang & Zeger). `estimates.clustered` corrects for small numbers of clusters. If there
-are weights but no clusters, each question is a cluster. Standard errors are the square root of
-(1). A small number of errors, like a small number of clusters, limits the precision of statistics
-that compare wrong with correct answers. For intervals, the variance is therefore also computed
-separately from correct and from wrong answers, with the degrees of freedom of Welch and
-Satterthwaite. The interval uses the larger variance and the smaller degrees of freedom. It is
-symmetric on a scale on which the statistic is nearly normal, so that it does not exceed the bounds
-of the statistic:
+replace the terms of single answers, because cluster sums are independent whatever the dependence
+within clusters (Liang & Zeger). `estimates.clustered` corrects for small numbers of clusters. If
+there are weights but no clusters, each question is a cluster. The standard error is the square
+root of the sampling variance. A small number of errors, like a small number of clusters, limits
+the precision of statistics that compare wrong with correct answers. For intervals, the variance is
+therefore also computed separately from correct and from wrong answers, with the degrees of freedom
+of Welch and Satterthwaite. The interval uses the larger variance and the smaller degrees of
+freedom. The interval is symmetric on a scale on which the statistic is nearly normal, so that it
+does not exceed the bounds of the statistic:
 
 * ``"log odds"`` for areas and F-scores, ``"Fisher z"`` for coefficients between -1 and 1;
 * ``"proportion"``: Wilson's interval with the number of trials that gives the variance (1);
 * ``"log"`` for positive statistics, ``"real"`` for unbounded ones.
 
-For a value at a bound the variance is zero; the number of trials of Wilson's interval is then an
-argument.
+If the value of a statistic is at a bound, its variance is zero, and the caller provides the number
+of trials of Wilson's interval.
 
 References
 ----------
@@ -92,7 +92,7 @@ def student_multiplier(level: float, df: float) -> float:
 
 
 def skew_allowance(growth: float, level: float) -> float:
-    """Return the widening of an upper bound if the variance is `growth` times the true value."""
+    """Return the widening of an upper bound for a variance of `growth` times the true value."""
     # The variance of sums of squares and of information is proportional to their value, so it is
     # underestimated if the estimate is too small. The variance is constant on the scale of square
     # roots, which gives the bound (x^(1/2) + z growth^(1/2) / 2)^2.
@@ -124,12 +124,12 @@ class Sandwich:
 
     @property
     def larger(self) -> FloatArray:
-        """Variances for intervals (statistics,)."""
+        """Larger variance of each statistic, used for intervals (statistics,)."""
         return np.maximum(self.variance, self.apart)
 
 
 def sandwich(tally: Tally, gradients: Sequence[Gradient]) -> Sandwich:
-    """Return the variances (1) of statistics of one model."""
+    """Return the sampling variances of statistics of one model."""
     # Shapes: gradients (groups,).
     shares = cluster_shares(tally)
     right = tally.right[:, None]

@@ -56,21 +56,22 @@ class Output:
     Attributes
     ----------
     key : str
-        Name in a panel, such as ``"aurc_normalised"``.
+        Name of the statistic in a panel, such as ``"aurc_normalised"``.
     heading : str
-        Heading of the column and title of the axis.
+        Column heading and axis title of the statistic.
     meaning : str
-        Definition in one line.
+        Definition of the statistic in one line.
     better : {"higher", "lower", "near", ""}
-        Direction of better values; ``"near"`` means that values close to `neutral` are better.
+        Direction of better values of the statistic; ``"near"`` means that values close to
+        `neutral` are better.
     neutral : float, optional
-        Value that uninformative or calibrated confidence has.
+        Value of the statistic for uninformative or calibrated confidence.
     digits : int
         Number of decimals.
     listed : bool
         Whether the table of the section has a column for the statistic.
     section : {"scores", "ranking", "selection", "decisions"}
-        Section of the report.
+        Section of the report in which the metric appears.
 
     Examples
     --------
@@ -93,7 +94,7 @@ class Metric:
     """One or several statistics of confidence and correctness, computed together.
 
     A metric with one statistic is callable with the arguments of `brier`. Any metric can be passed
-    to ``calibration_panel(metrics=[...])``, which resamples and reports it like its own metrics.
+    to ``calibration_panel(metrics=[...])``, which treats it like a built-in metric.
 
     Attributes
     ----------
@@ -101,9 +102,9 @@ class Metric:
         Names of the statistics.
     compute : callable
         Function with three arguments: one model's distinct confidences (groups,), and the numbers
-        of correct and of wrong answers at each confidence (resamples, groups). It returns the
-        statistics (resamples, names), NaN where undefined. With weights, the counts need not be
-        whole numbers.
+        of correct and of wrong answers at each confidence (resamples, groups). The function
+        returns the statistics (resamples, names), with NaN where a statistic is undefined. With
+        weights, the counts need not be whole numbers.
     flags : callable, optional
         Function of a `Tally` that returns the reason why each statistic is undefined or qualified.
     interval : {"bca", "percentile", ...} or tuple of these
@@ -111,9 +112,8 @@ class Metric:
     outputs : tuple of Output, optional
         Description of each statistic in panels; the default is its name.
     analytic, method, robust, robust_method, prepare, carried, bounds, rank
-        Fields of the library's own metrics: closed forms of standard errors and intervals with
-        their names, values shared by resamples, columns that only bounds use, and position in a
-        panel.
+        Fields of built-in metrics only: closed forms of standard errors and intervals with their
+        names, values shared by resamples, auxiliary columns for bounds, and position in a panel.
 
     Examples
     --------
@@ -199,18 +199,18 @@ class Metric:
         Parameters
         ----------
         section : {"scores", "ranking", "selection", "decisions"}
-            Section of the report.
+            Section of the report in which the metric appears.
         rank : int
             Position among the metrics of a panel.
         *outputs : Output
-            Descriptions of the statistics.
+            Descriptions of the metric's statistics.
         """
         placed = tuple(replace(one, section=section) for one in outputs)
         return replace(self, rank=rank, outputs=placed)
 
     @property
     def sandwich(self) -> Analytic | None:
-        """Closed form for weighted or clustered questions, or None."""
+        """Closed-form variance for weighted or clustered questions, or None."""
         return self.analytic if self.robust is None and self.robust_method else self.robust
 
     @property
@@ -321,17 +321,17 @@ class Drawn:
 
     @property
     def value(self) -> FloatArray:
-        """Columns in the sample (models, columns)."""
+        """Columns of all metrics in the sample (models, columns)."""
         return self.replicates.value
 
     @property
     def draws(self) -> FloatArray:
-        """Columns in resamples (resamples, models, columns); one row of NaN without resamples."""
+        """Columns of all metrics in the resamples (resamples, models, columns); NaN without any."""
         draws = self.replicates.draws
         return np.full((1, *self.value.shape), np.nan) if draws is None else draws
 
     def columns(self, metric: Metric) -> slice:
-        """Return the positions of the outputs and carried columns of one metric."""
+        """Return the positions of the outputs and auxiliary columns of one metric."""
         before = self.metrics[: self.metrics.index(metric)]
         start = sum(other.width for other in before)
         return slice(start, start + metric.width)
@@ -394,7 +394,7 @@ class Drawn:
 
     @property
     def resampled(self) -> bool:
-        """Whether there are draws."""
+        """Whether resamples were drawn."""
         return self.replicates.draws is not None
 
     @property
@@ -412,7 +412,7 @@ class Drawn:
         return np.asarray(np.isfinite(outputs), dtype=np.bool_)
 
     def _own_bounds(self, metric: Metric) -> FloatArray | None:
-        """Return the bounds (models, outputs, 2) computed from a metric's carried columns."""
+        """Return the bounds (models, outputs, 2) computed from a metric's auxiliary columns."""
         if metric.bounds is None:
             return None
         columns, defined = self.columns(metric), self._defined(metric)

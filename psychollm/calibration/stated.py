@@ -46,13 +46,13 @@ class StatedAnswers(Result):
 
     @property
     def counted(self) -> bool:
-        """Whether all answers have equal weight and are correct or wrong."""
+        """Whether all answers have equal weight and binary correctness."""
         whole = bool(((self.correct == 0.0) | (self.correct == 1.0)).all())
         return whole and not self.weighted
 
     @property
     def plain(self) -> bool:
-        """Whether each question is one independent answer, correct or wrong."""
+        """Whether answers have equal weight and binary correctness and are not clustered."""
         return self.counted and self.clusters is None
 
 
@@ -164,12 +164,12 @@ class PairedAnswers(Result):
 
     @property
     def no(self) -> FloatArray:
-        """1 if both values are known and the model answered no (models, questions)."""
+        """Indicator of a no with known confidence and correctness (models, questions)."""
         return self.present - self.yes
 
     @property
     def wrong(self) -> FloatArray:
-        """1 if both values are known and the model was wrong (models, questions)."""
+        """Indicator of an error with known confidence and correctness (models, questions)."""
         return self.present - self.correct
 
 

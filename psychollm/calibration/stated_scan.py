@@ -44,12 +44,12 @@ _BUCKET = 8  # number of models sorted together
 class StatedScan:
     """Stated confidence and correctness in a folder, by model; returned by `scan_stated`.
 
-    Pass it to `calibration_panel` instead of two tables.
+    Pass a `StatedScan` to `calibration_panel` instead of two tables.
 
     Attributes
     ----------
     models, questions : tuple
-        Labels, in order of first occurrence.
+        Labels of the models and of the questions, in order of first occurrence.
     levels : ndarray
         Distinct confidences, in order of first occurrence.
     n : ndarray of shape (models,)
@@ -179,7 +179,7 @@ def scan_stated(
         Columns with the stated probability and with correctness (1, 0, true or false). Rows with a
         missing value are skipped.
     scale : float
-        Largest possible confidence, such as 10 or 100; values are divided by it.
+        Largest possible confidence, such as 10 or 100; confidences are divided by this number.
     levels : int, optional
         Number of evenly spaced values from 0 to 1 to which confidence is rounded, such as 101 for
         whole per cent. By default values are not rounded, and at most 1,024 distinct values are
@@ -239,7 +239,7 @@ def scan_stated(
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Parser of the two columns, which checks their values."""
+    """Parser that checks the values of the two columns."""
 
     scale: float
     levels: int | None
@@ -335,7 +335,7 @@ def _unpacked(cells: FolderCells, low: int, high: int) -> tuple[AnyArray, AnyArr
 
 
 def _check_once(cells: FolderCells) -> None:
-    """Raise `RepeatedCellError` if a model has two answers to a question, even equal ones."""
+    """Raise `RepeatedCellError` if a model has two answers, even equal ones, to a question."""
     for low, high in parts(cells):
         rows, question, _ = _unpacked(cells, low, high)
         twice = np.flatnonzero((rows[1:] == rows[:-1]) & (question[1:] == question[:-1]))

@@ -1,8 +1,9 @@
 r"""Association of mean confidence with accuracy across models.
 
-Ordinary least squares of the models' yes rates on their accuracies (and the reverse), with exact t
-and F distributions. The observations of this regression are the models, not the questions.
-Agreement with the line y = x *on average*, at every accuracy, is tested by
+Ordinary least squares regresses the models' yes rates on their accuracies, and the accuracies on
+the yes rates, with exact t and F distributions. The observations of this regression are the
+models, not the questions. Agreement with the line y = x *on average*, at every accuracy, is tested
+by the statistic
 
 .. math:: F = \frac{(S_0 - S_1)/2}{S_1/(k - 2)} \sim F_{2,\,k-2},                        \quad (1)
 
@@ -10,11 +11,11 @@ with :math:`S_0 = \sum (y - x)^2` and :math:`S_1` the residual sum of squares of
 The error variance is the variance of the models about the fitted line. Models that scatter evenly
 above and below y = x therefore agree with it on average. A second test asks whether *every* model
 answers yes as often as it is correct. For each model, McNemar's exact test compares false
-positives with false negatives; with clusters or fractional correctness a t test is used. The
-p-value is k times the smallest of the k p-values (Bonferroni).
+positives with false negatives. With clusters or fractional correctness, a t test is used instead.
+The overall p-value is k times the smallest p-value of the k models (Bonferroni).
 
-Spearman's coefficient has Bonett and Wright's interval and a permutation p-value, exact for up to
-eight models.
+Spearman's rank correlation is reported with Bonett and Wright's interval and a permutation
+p-value, which is exact for up to eight models.
 
 References
 ----------
@@ -174,7 +175,8 @@ def between_models(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = yes or correct, 0 = no or wrong. Questions that lack either value are ignored.
+        Confidence (1 = yes, 0 = no) and correctness (1 = correct, 0 = wrong). Questions with
+        missing confidence or correctness are ignored.
     n_null : int
         Number of permutations for Spearman's p-value. With up to eight models all permutations are
         used.
@@ -186,13 +188,13 @@ def between_models(
     Returns
     -------
     BetweenModels
-        Regression coefficients and correlations. They are NaN if there are fewer than three
+        Regression coefficients and correlations. Values are NaN if there are fewer than three
         models, or if all rates are equal.
 
     Raises
     ------
     LabelError, CodeError
-        If the tables do not match or are not binary.
+        If the two tables differ in their models or questions, or are not binary.
 
     Examples
     --------
@@ -212,7 +214,7 @@ def between_models_of(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> BetweenModels:
-    """Return `between_models` from existing confusion tables."""
+    """Return the result of `between_models`, computed from existing confusion tables."""
     check_fraction("level", level)
     counted = table.n > 0
     y, x = table.yes_rate.value[counted], table.accuracy.value[counted]
@@ -320,7 +322,7 @@ def _t_p(value: float, se: float, df: int) -> float:
 
 
 def _identity_test(x: FloatArray, y: FloatArray, residual: float) -> tuple[float, float]:
-    """Return the F statistic (1) and its p-value."""
+    """Return the F statistic of the test that the line is y = x, and its p-value."""
     df = x.size - 2
     if df < 1 or not np.isfinite(residual):
         return np.nan, np.nan
@@ -345,7 +347,7 @@ def _equal_p(table: Confusion) -> float:
 
 
 def _fisher_interval(r: float, n: int, factor: float, level: float) -> FloatArray:
-    """Return the Fisher-z interval with variance factor / (n - 3); NaN below four points."""
+    """Return the Fisher-z interval of a correlation with variance ``factor / (n - 3)``."""
     if n < 4 or not np.isfinite(r):
         return np.full(2, np.nan)
     if abs(r) == 1.0:

@@ -1,10 +1,10 @@
 """Comparison of the mean vote of several models with the best single model.
 
-For each model's correctness, the mean vote of all models is compared with the answer of the best
-single model. The best model is chosen on one half of the questions and evaluated on the other
-half, and vice versa, which avoids selection bias. The AUROC favours a mean vote, which has many
-levels, over a binary answer. For a fair comparison, the vote is therefore also converted to yes
-and no at the single model's yes rate. The bootstrap intervals are conditional on the chosen
+The mean vote of all models and the answer of the best single model are compared as predictors of
+each model's correctness. The best model is chosen on one half of the questions and evaluated on
+the other half, and vice versa, which avoids selection bias. The AUROC favours a mean vote, which
+has many levels, over a binary answer. For a fair comparison, the vote is therefore also converted
+to yes and no at the single model's yes rate. The bootstrap intervals are conditional on the chosen
 models.
 """
 
@@ -44,7 +44,7 @@ _VOTE, _SINGLE, _VOTE_CUT = range(3)
 
 
 def _chosen(found: "EnsembleGain", half: int) -> "pd.Series[Any]":
-    """Return the label of the single model evaluated on a half, or None (models,)."""
+    """Return, for each model, the label of the single model evaluated on a half, or None."""
     import pandas as pd
 
     labels = [None if model < 0 else found.labels[model] for model in found.chosen[half]]
@@ -105,14 +105,14 @@ def ensemble_gain(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = yes or correct, 0 = no or wrong.
+        Confidence (1 = yes, 0 = no) and correctness (1 = correct, 0 = wrong).
     bootstrap : int or Bootstrap
         Number of resamples of questions.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
-        Random generator or seed for the halves and the resamples. The result does not depend on
-        `n_jobs`.
+        Random generator or seed for the random halves and the resamples. The result does not
+        depend on `n_jobs`.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def ensemble_gain(
     Raises
     ------
     LabelError, CodeError
-        If the tables do not match or are not binary.
+        If the two tables differ in their models or questions, or are not binary.
 
     Examples
     --------
@@ -158,7 +158,7 @@ class _Half:
     vote_cut: CutSignal
 
     def areas(self, counts: FloatArray) -> FloatArray:
-        """AUROCs of mean vote, single answer and yes/no vote (replicates, 3)."""
+        """AUROCs of the mean vote, the single answer and the yes/no vote (replicates, 3)."""
         signals = (self.vote, self.single, self.vote_cut)
         return np.column_stack([signal.areas(counts) for signal in signals])
 
@@ -202,7 +202,7 @@ class _Contest:
 
 
 def _best_single(paired: PairedAnswers, m: int, where: BoolArray) -> int:
-    """Return the model whose answer has the largest AUROC for m's correctness; -1 if none has."""
+    """Return the model whose answers have the largest AUROC for m's correctness, or -1."""
     answered = paired.answered * where
     said, right = paired.said * where, paired.right[m]
     with np.errstate(invalid="ignore", divide="ignore"):

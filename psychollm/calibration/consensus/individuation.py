@@ -1,21 +1,23 @@
-r"""Comparison of own confidence and the common factor as predictors of correctness.
+r"""Comparison of a model's confidence and the common factor as predictors of correctness.
 
-For each model m, with s the factor score of a question estimated *without* model m, two nested
-logistic regressions of its correctness A on s and on s with its own answer Y,
+For each model m, let A be its correctness, Y its own answer, and s the factor score of the
+question, estimated *without* model m. Two nested logistic regressions,
 
 .. math:: \operatorname{logit} P(A = 1) = a + b s \qquad\text{and}\qquad
           \operatorname{logit} P(A = 1) = a + b s + c Y,                                  \quad (1)
 
 are compared by their likelihood ratio (1 degree of freedom), adjusted for the number of models. A
-second test replaces s by the mean vote of the other models, which needs no factor model. AUROCs
-measure how well five signals discriminate correct from wrong answers: s, the mean vote, Y, s with
-Y, and s converted to yes and no at the model's own yes rate. The last signal allows a fair
-comparison with a binary answer, because the AUROC favours graded scores.
+second test replaces the factor score by the mean vote of the other models, which needs no factor
+model. Five signals are compared by the AUROC with which they discriminate correct from wrong
+answers. They are the factor score, the mean vote, the own answer, the factor score with the own
+answer, and the factor score converted to yes and no at the model's own yes rate. The converted
+factor score allows a fair comparison with a binary answer, because the AUROC favours graded
+scores.
 
-A small p-value in (1) does *not* by itself establish privileged access. Because the score s
-contains measurement error, even an answer that reflects only the common factor improves the
-prediction. With many questions this improvement is significant. `private_signal` corrects for the
-measurement error.
+A small p-value of the likelihood ratio test does *not* by itself establish privileged access.
+Because the factor score contains measurement error, even an answer that reflects only the common
+factor improves the prediction. With many questions, an improvement that is due to measurement
+error alone becomes significant. `private_signal` corrects for the measurement error.
 """
 
 from dataclasses import dataclass, replace
@@ -60,7 +62,7 @@ SIGNALS = ("shared", "consensus", "own", "shared_cut", "shared_fitted", "both")
 
 @dataclass(frozen=True, slots=True)
 class AnswerTest:
-    """Likelihood ratio test (1) and log odds ratio of one model."""
+    """Likelihood ratio test and log odds ratio of one model's own answer."""
 
     log_odds: float
     se: float
@@ -131,7 +133,7 @@ def own_answer(
 def _why_not(
     yes: FloatArray, correct: FloatArray, shared: FloatArray, present: BoolArray
 ) -> Reason:
-    """Return the reason why a model cannot be tested, from the questions used for it."""
+    """Return the reason why a model cannot be tested on the questions that have data."""
     if not yes.size and present.any():
         return Reason.NO_SHARED_SCORE
     if reason := untestable(yes, correct):
@@ -146,7 +148,7 @@ def _spread(values: FloatArray, used: BoolArray) -> FloatArray:
 
 
 def _likelihood_ratio(plain: FloatArray, own: FloatArray, correct: FloatArray) -> AnswerTest:
-    """Test the two nested regressions (1) by their likelihood ratio."""
+    """Test two nested logistic regressions by their likelihood ratio."""
     full = np.column_stack([plain, own])
     fit = logistic(full, correct)
     statistic = max(2.0 * (fit.log_likelihood - logistic(plain, correct).log_likelihood), 0.0)
@@ -232,7 +234,7 @@ def individuation(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = yes or correct, 0 = no or wrong.
+        Confidence (1 = yes, 0 = no) and correctness (1 = correct, 0 = wrong).
     scores : array_like (models, questions), optional
         Factor score of each question, estimated without the model in that row; NaN where missing.
         By default the mean vote of the other models is used.
@@ -253,7 +255,7 @@ def individuation(
         Values are NaN with a reason for a model without variation in its answers or in its
         correctness. If a cell of the 2 x 2 table of answer and correctness is empty, the odds
         ratio is Firth's penalised estimate and is flagged `SEPARATED`. The likelihood ratio test
-        remains valid in this case.
+        remains valid with an empty cell.
 
     Raises
     ------
@@ -366,7 +368,7 @@ def _average(
 
 
 def _odds_ratio(models: list[OwnAnswer], labels: tuple[Any, ...], level: float) -> Estimate:
-    """Return exp(c) of (1) with its Wald interval and the standard error of the ratio."""
+    """Return the odds ratio exp(c), its Wald interval, and the standard error of the ratio."""
     log_odds = np.array([model.test.log_odds for model in models])
     se = np.array([model.test.se for model in models])
     step = normal_multiplier(level) * se

@@ -1,6 +1,6 @@
 r"""Logistic regression with few predictors, with or without Firth's penalty.
 
-Newton's method with step halving maximises
+Newton's method with step halving maximises the objective
 
 .. math:: \ell(\beta) + \tfrac{\pi}{2} \log\det I(\beta), \qquad \pi \in \{0, 1\},        \quad (1)
 
@@ -89,7 +89,7 @@ def logistic(design: FloatArray, outcome: FloatArray, *, penalised: bool = False
 
 
 class _Point(NamedTuple):
-    """The objective (1) and its derivatives at one point."""
+    """The penalised log likelihood and its derivatives at one point."""
 
     value: float
     gradient: FloatArray
@@ -98,7 +98,7 @@ class _Point(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """The objective (1) as a function of the coefficients."""
+    """The penalised log likelihood as a function of the coefficients."""
 
     design: FloatArray
     outcome: FloatArray

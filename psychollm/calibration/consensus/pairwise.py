@@ -1,19 +1,20 @@
 r"""Pairwise calibration: correctness of two models when one answers yes and the other no.
 
-For each ordered pair of models (i, j), on the questions with :math:`Y_i = 1, Y_j = 0`,
+For each ordered pair of models (i, j), the expected difference in correctness on the questions
+with :math:`Y_i = 1, Y_j = 0` is
 
 .. math:: D_{ij} = E[A_i - A_j \mid Y_i = 1, Y_j = 0].                                   \quad (1)
 
-Part of this difference arises without self-knowledge. The better model is correct more often on
-any questions (base rate), and the questions on which i answers yes and j answers no differ in
-difficulty. `excess` is (1) minus its expectation without self-knowledge. With factor scores, the
-expectation is the difference of the two models' probabilities of being correct given the score.
-Without factor scores, the expectation is the base rate :math:`E[A_i - A_j]` over all common
-questions.
+Part of this difference in correctness arises without self-knowledge. The better model is correct
+more often on any questions (base rate), and the questions on which i answers yes and j answers no
+differ in difficulty. `excess` is the difference in correctness minus its expectation without
+self-knowledge. With factor scores, the expectation is the difference of the two models'
+probabilities of being correct given the score. Without factor scores, the expectation is the base
+rate :math:`E[A_i - A_j]` over all common questions.
 
-Pooled values are means over all disagreements: a pair of models counts once for each question on
-which it disagrees. Standard errors are clustered by question. Unanimous questions are excluded,
-and their number is reported.
+Pooled values are means over all disagreements. A pair of models therefore counts once for each
+question on which the two models disagree. Standard errors are clustered by question. Unanimous
+questions are excluded, and their number is reported.
 """
 
 from dataclasses import dataclass
@@ -40,7 +41,7 @@ from psychollm.estimates.intervals import (
 class PairwiseCalibration(Result):
     """Differences in correctness of models that disagree in confidence, for all ordered pairs.
 
-    Rows are the models that answered yes, columns the models that answered no.
+    Rows are the models that answered yes, and columns are the models that answered no.
 
     Examples
     --------
@@ -100,13 +101,13 @@ def pairwise_calibration(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = yes or correct, 0 = no or wrong. A pair is compared on questions for which both models
-        have confidence and correctness.
+        Confidence (1 = yes, 0 = no) and correctness (1 = correct, 0 = wrong). A pair is compared
+        on questions for which both models have confidence and correctness.
     scores : array_like (questions,), optional
         Factor score of each question, estimated from the answers of all models; questions with NaN
         are skipped. A logistic regression on a cubic polynomial of the score then estimates each
-        model's probability of being correct. By default the accuracies of the two models are used
-        instead of these probabilities.
+        model's probability of being correct. Without factor scores, each model's accuracy replaces
+        its estimated probability.
     level : float
         Coverage of the intervals, between 0 and 1.
 
@@ -236,7 +237,7 @@ class _Pooled:
 def _by_base_rate(
     table: _Table, base_rate: FloatArray, both: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return each question's sum of base rates over disagreements, and its sampling error."""
+    """Return each question's sum of expected differences over disagreements, and its error."""
     # Each question influences the sum through the base rates; this influence is its sampling
     # error.
     rate = np.nan_to_num(base_rate)
@@ -250,7 +251,7 @@ def _by_base_rate(
 
 
 def _clustered(influence: FloatArray) -> float:
-    """Return the standard error from the questions' influences, with the factor G/(G - 1)."""
+    """Return the standard error from the influences of G questions, with factor G / (G - 1)."""
     groups = int((influence != 0).sum())
     if groups < 2:
         return np.nan

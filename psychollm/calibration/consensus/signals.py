@@ -1,7 +1,7 @@
 """Signals that may discriminate correct from wrong answers, and their AUROCs.
 
 A signal is one number per question: a factor score, the mean vote of the other models, or the
-model's own answer. AUROCs are computed for many resamples of the questions at once.
+model's own answer. AUROCs are computed for many resamples of the questions together.
 """
 
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class CutSignal:
     share: float
 
     def areas(self, counts: FloatArray) -> FloatArray:
-        """Return (1 + hit rate - false alarm rate) / 2 in each resample (replicates,)."""
+        """Return balanced accuracy, (1 + hit rate - false alarm rate) / 2, in each resample."""
         # The value is NaN if all answers are correct or all are wrong.
         sums = coded_sums(counts, self.codes, _N_CODES)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -75,7 +75,7 @@ def cut_signal(cut: FloatArray, correct: FloatArray, used: BoolArray) -> CutSign
 
 
 def cut_at_rate(signal: FloatArray, used: BoolArray, rate: float) -> FloatArray:
-    """Return a yes for the questions with the highest signal, with yes rate `rate`."""
+    """Return yes for the questions with the highest signals, so that the yes rate is `rate`."""
     # The value of questions tied at the threshold is a fraction: the probability of a yes if ties
     # are broken at random. Shapes: signal (questions,); used (questions,); returns (questions,).
     cut = np.zeros(signal.size)

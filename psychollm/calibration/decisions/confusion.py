@@ -133,7 +133,8 @@ def confusion(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = yes or correct, 0 = no or wrong. Questions without both values are ignored.
+        Confidence (1 = yes, 0 = no) and correctness (1 = correct, 0 = wrong). Questions with
+        missing confidence or correctness are ignored.
     yes_above : float, optional
         Threshold for stated probabilities in [0, 1]: a confidence above it counts as yes. By
         default confidence must be binary.
@@ -155,7 +156,7 @@ def confusion(
     -------
     Confusion
         Rates whose denominator is zero are NaN, as is phi if a margin of the table is empty. The
-        flags give the reason.
+        flags give the reason for each NaN.
 
     Raises
     ------

@@ -10,9 +10,9 @@ with precision :math:`P = TP/Y` and recall :math:`R = TP/C`. By (1), :math:`(1 +
 F_\beta` of every model is a straight line in :math:`\beta^2`. The lower envelope of these lines
 gives the best model at each beta. Two models cross at most once, at
 
-.. math:: \beta^2 = \frac{1/P_j - 1/P_i}{1/R_i - 1/R_j},                                \quad (2)
+.. math:: \beta^2 = \frac{1/P_j - 1/P_i}{1/R_i - 1/R_j}.                                \quad (2)
 
-so that the betas at which the best model changes can be computed exactly.
+The betas at which the best model changes can therefore be computed exactly.
 
 Two uninformative baselines are computed for each model with accuracy a and yes rate q: always yes,
 and yes at random at the same rate,
@@ -119,7 +119,8 @@ def f_beta(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = yes or correct, 0 = no or wrong. Questions without both values are ignored.
+        Confidence (1 = yes, 0 = no) and correctness (1 = correct, 0 = wrong). Questions with
+        missing confidence or correctness are ignored.
     betas : array_like (betas,), optional
         Values of beta; by default 101 from 0.1 to 10, evenly spaced on a log scale.
     bootstrap : int or Bootstrap
@@ -137,7 +138,7 @@ def f_beta(
     Raises
     ------
     LabelError, CodeError
-        If the tables do not match or are not binary.
+        If the two tables differ in their models or questions, or are not binary.
     OptionError
         If a beta is not positive and finite.
 
@@ -181,7 +182,7 @@ def f_beta(
 
 
 def f_score(tp: Any, yes: Any, correct: Any, beta: Any) -> FloatArray:
-    """Return F-beta (1) from counts; NaN if no answer is yes and none is correct."""
+    """Return F-beta from counts; NaN if no answer is yes and none is correct."""
     square = np.asarray(beta, dtype=np.float64) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray((1.0 + square) * tp / (square * correct + yes), dtype=np.float64)
@@ -222,7 +223,7 @@ def _check_betas(betas: Any) -> FloatArray:
 
 
 def _parts(paired: PairedAnswers) -> FloatArray:
-    """Return four masks (4, models, questions): correct yes, yes, correct, and known."""
+    """Return masks of correct yes answers, yes answers, correct answers and complete answers."""
     return np.stack([paired.yes * paired.correct, paired.yes, paired.correct, paired.present])
 
 
@@ -237,7 +238,7 @@ def _rate_matched(
 def _bands(
     draws: FloatArray, grid: FloatArray, level: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return bands, and proportions of resamples above always-yes and best, for each beta."""
+    """Return bands, and the proportions of resamples above always-yes or best, at each beta."""
     tp, yes, correct, n = np.moveaxis(draws, 1, 0)
     interval = np.empty((tp.shape[1], grid.size, 2))
     beats, wins = np.empty((2, tp.shape[1], grid.size))

@@ -1,14 +1,15 @@
 r"""Type-2 signal detection: sensitivity and criterion of yes answers as signs of correctness.
 
-The signal is a correct answer and the response is yes. Of C correct answers, TP have a yes; of W
-wrong answers, FP have a yes. Half an answer is added to each cell, so that rates are never 0 or 1
-(Hautus). With the normal quantile z,
+The signal is a correct answer and the response is yes. The model says yes to TP of its C correct
+answers and to FP of its W wrong answers. Half an answer is added to each cell, so that rates are
+never 0 or 1 (Hautus). With the normal quantile function z, the sensitivity d' and the criterion c
+are
 
 .. math:: H = \frac{TP + \frac12}{C + 1}, \quad F = \frac{FP + \frac12}{W + 1}, \quad
           d' = z(H) - z(F), \quad c = -\tfrac12 \left(z(H) + z(F)\right).               \quad (1)
 
 A positive d' means that yes is associated with correct answers; a negative c means a liberal
-criterion. With :math:`\varphi` the normal density (Gourevitch and Galanter),
+criterion. With :math:`\varphi` the normal density, the variance of d' is (Gourevitch and Galanter)
 
 .. math:: \operatorname{Var}(d') = 4 \operatorname{Var}(c)
         = \frac{H (1 - H)}{C\, \varphi(z(H))^2} + \frac{F (1 - F)}{W\, \varphi(z(F))^2}. \quad (2)
@@ -95,14 +96,15 @@ def signal_detection(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> SignalDetection:
-    """Compute type-2 d' and c (1): how well yes distinguishes correct from wrong answers.
+    """Compute type-2 d' and c: how well yes distinguishes correct from wrong answers.
 
     Parameters
     ----------
     confidence : Responses, DataFrame, DataArray or array_like (models, questions)
         Yes (1) and no (0), or stated probabilities of being correct, inside [0, 1].
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct, 0 = wrong. Questions without both values are ignored.
+        Correctness of the answers: 1 = correct, 0 = wrong. Questions
+        with missing confidence or correctness are ignored.
     yes_above : float
         Threshold: a stated confidence above it counts as yes.
     clusters : array_like (questions,), optional
@@ -110,7 +112,8 @@ def signal_detection(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models share the same resamples, so that differences
+        between models are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -120,8 +123,8 @@ def signal_detection(
     -------
     SignalDetection
         Values are NaN with a reason for a model that is always or never correct. Intervals of d'
-        and c use (2); the rates have Wilson intervals. With weights or clusters, all intervals
-        are estimated from the resamples.
+        and c use Gourevitch and Galanter's variance; the rates have Wilson intervals. With weights
+        or clusters, all intervals are estimated from the resamples.
 
     Raises
     ------
@@ -152,7 +155,7 @@ def signal_detection(
 
 
 def _rates(t: Cells) -> tuple[FloatArray, FloatArray]:
-    """Return H and F of (1); NaN without correct or without wrong answers."""
+    """Return the hit rate and the false-alarm rate; NaN without correct or wrong answers."""
     hits = np.where(t.correct > 0, (t.tp + 0.5) / (t.correct + 1.0), np.nan)
     alarms = np.where(t.wrong > 0, (t.fp + 0.5) / (t.wrong + 1.0), np.nan)
     return hits, alarms
@@ -196,7 +199,7 @@ def _criterion_gradient(t: Cells) -> FloatArray:
 
 
 def _variances(t: Cells) -> tuple[FloatArray, FloatArray]:
-    """Return the two terms of (2)."""
+    """Return the two terms of the variance of d' (2)."""
     hits, alarms = (
         ratio(rate * (1.0 - rate), n * _density(rate) ** 2)
         for rate, n in zip(_rates(t), (t.correct, t.wrong), strict=True)
@@ -205,12 +208,12 @@ def _variances(t: Cells) -> tuple[FloatArray, FloatArray]:
 
 
 def _error(t: Cells) -> FloatArray:
-    """Return the square root of (2)."""
+    """Return the standard error of d', the square root of (2)."""
     return np.sqrt(np.add(*_variances(t)))
 
 
 def _hidden(t: Cells) -> FloatArray:
-    """Return the variance (2) of rates equal to 0 or 1, which cluster sums underestimate."""
+    """Return the variance contributed by rates of 0 or 1, which cluster sums underestimate."""
     hits, alarms = _variances(t)
     extreme = (t.tp * t.fn == 0, t.fp * t.tn == 0)
     return np.where(extreme[0], hits, 0.0) + np.where(extreme[1], alarms, 0.0)

@@ -10,17 +10,19 @@ and W.
 .. math:: F_\beta = \frac{(1 + \beta^2) TP}{(1 + \beta^2) TP + \beta^2 FN + FP}, \qquad
           J = \frac{TP}{C} - \frac{FP}{W}.                                              \quad (2)
 
-These statistics do not change if all cells are multiplied by the same number. With :math:`g_i` the
-derivative with respect to the cell :math:`n_i`, the delta method therefore gives
+Phi, kappa, F and J do not change if all cells are multiplied by the same number. With :math:`g_i`
+the derivative with respect to the cell :math:`n_i`, the delta method therefore gives the variance
+the variance
 
 .. math:: \operatorname{Var} = \sum_i n_i\, g_i^2.                                      \quad (3)
 
 Proportions have Wilson's interval, and J has Newcombe's interval, which combines two Wilson
 intervals. The yes rate minus accuracy has the interval of Bonett and Price. Intervals of phi and
-kappa (on the scale of Fisher's z) and of F (on the scale of log odds) apply (3) to the table with
-half an answer added to each cell. They are widened to include the estimate, and are defined even
-with empty cells. With 50 answers, 95 % intervals cover the true value in 92 to 97 % of data sets;
-intervals of the plain delta method cover it in as few as 81 % of them.
+kappa (on the scale of Fisher's z) and of F (on the scale of log odds) apply the delta method to
+the table with half an answer added to each cell. The intervals are widened to include the
+estimate, and are defined even with empty cells. With 50 answers, 95 % intervals cover the true
+value in 92 to 97 % of data sets. Intervals of the plain delta method cover the true value in as
+few as 81 % of data sets.
 
 References
 ----------
@@ -204,7 +206,7 @@ def cell_metric(statistics: Sequence[CellStatistic], *, yes_above: float) -> Met
 
 
 def _by_group(gradient: FloatArray, yes: BoolArray) -> Gradient:
-    """Return derivatives with respect to the groups of a tally, from those for the cells (4,)."""
+    """Return derivatives for the groups of a tally, from the derivatives for the cells (4,)."""
     tp, fp, fn, tn = gradient
     return np.where(yes, tp, fn), np.where(yes, fp, tn)
 
@@ -241,7 +243,7 @@ def share(
 
 
 def f_score(beta: float) -> CellStatistic:
-    """Return F-beta (2) of yes as a prediction of correct answers."""
+    """Return F-beta of yes as a prediction of correct answers."""
     square = beta**2
 
     def cases(t: Cells) -> Cases:
@@ -284,7 +286,7 @@ def one_class(t: Cells) -> Cases:
 
 
 def delta_error(gradient: Callable[[Cells], FloatArray], t: Cells) -> FloatArray:
-    """Return the standard error (3) for independent answers."""
+    """Return the delta-method standard error for independent answers."""
     return np.asarray(np.sqrt((t.array * gradient(t) ** 2).sum(axis=0)), dtype=np.float64)
 
 

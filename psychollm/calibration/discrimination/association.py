@@ -34,7 +34,7 @@ def gamma(
         Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
         missing score. A vector gives the same scores to all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct, 0 = wrong.
+        Correctness of the answers: 1 = correct, 0 = wrong.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
@@ -98,7 +98,7 @@ def somers_d(
         Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
         missing score. A vector gives the same scores to all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct, 0 = wrong.
+        Correctness of the answers: 1 = correct, 0 = wrong.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
@@ -160,7 +160,7 @@ def tau_b(
         Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
         missing score. A vector gives the same scores to all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct, 0 = wrong.
+        Correctness of the answers: 1 = correct, 0 = wrong.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
@@ -222,7 +222,7 @@ def point_biserial(
         Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
         missing score. A vector gives the same scores to all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct, 0 = wrong.
+        Correctness of the answers: 1 = correct, 0 = wrong.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional

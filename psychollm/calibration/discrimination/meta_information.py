@@ -1,14 +1,14 @@
 r"""Meta-information: mutual information of stated confidence and correctness.
 
 Dayan's meta-I is the mutual information of correctness Y and confidence C. With the binary entropy
-H of a proportion of correct answers, it is
+H of a proportion of correct answers, meta-I is
 
 .. math:: I(Y; C) = H(\bar y) - \sum_g \frac{n_g}{n} H(\bar y_g).                        \quad (1)
 
-It is 0 for uninformative confidence and :math:`H(\bar y)` for perfectly informative confidence.
-Models of unequal accuracy can be compared by the ratio of meta-I to :math:`H(\bar y)`. Meta-I does
-not depend on the scale of confidence and does not require two classes of stimuli, so it is
-suitable for open questions. It does not measure calibration.
+Meta-I is 0 for uninformative confidence and :math:`H(\bar y)` for perfectly informative
+confidence. Models of unequal accuracy can be compared by the ratio of meta-I to :math:`H(\bar y)`.
+Meta-I does not depend on the scale of confidence and does not require two classes of stimuli, so
+it is suitable for open questions. Meta-I does not measure calibration.
 
 The plug-in estimate (1) is biased upwards, because accuracy differs by chance between confidence
 groups. The bias is estimated by the mean over all permutations of correctness, which has a closed
@@ -17,13 +17,13 @@ most a few thousandths of a bit. The corrected estimate may be negative. If ther
 `n_bins` distinct confidences, they are pooled into `n_bins` groups of about equal size; ties are
 not split.
 
-The standard error combines two parts. The first is the standard error of the mean pointwise
+The standard error combines two parts. The first part is the standard error of the mean pointwise
 information,
 
 .. math:: \psi_i = \log_2 \frac{n \, n_{y_i g_i}}{n_{y_i} n_{g_i}} - I(Y; C),             \quad (2)
 
-where the deviations are summed over clusters, if there are clusters. This part is zero for
-uninformative C. The second part is the standard deviation of (1) for independent Y and C,
+where the deviations are summed over clusters, if there are clusters. The first part is zero for
+uninformative confidence. The second part is the standard deviation of (1) for independent Y and C,
 :math:`\sqrt{(G - 1)/2}/(n \ln 2)` with G groups and n effective answers. The first part increases
 with the information; the upper bound corrects for the resulting skewness.
 
@@ -113,7 +113,7 @@ def confidence_information(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probability of being correct, and correctness: 1, 0 or a value between them.
+        Stated probability of being correct, and correctness (1, 0 or a value between 0 and 1).
     n_bins : int
         Largest number of confidence groups. If there are more distinct values, they are pooled
         into this number of groups of about equal size.
@@ -203,7 +203,7 @@ def _edges(mass: FloatArray, n_bins: int) -> IntArray:
 
 
 def _shared(parts: FloatArray, *, corrected: bool) -> FloatArray:
-    """Return information and its proportion of the entropy (rows, 2); NaN if undefined."""
+    """Return meta-I and its proportion of the entropy (rows, 2); NaN if undefined."""
     told, chance, entropy = parts.T
     entropy = np.where(entropy > 0.0, entropy, np.nan)
     bits = np.where(np.isnan(entropy), np.nan, told - chance if corrected else told)

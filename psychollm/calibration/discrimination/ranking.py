@@ -6,27 +6,27 @@ scores higher), Q are discordant, and T are tied. Of n answers, C are correct an
 
 .. math:: A = \frac{P + T/2}{C W}, \quad \gamma = \frac{P - Q}{P + Q}, \quad
           d = \frac{P - Q}{C W} = 2 A - 1, \quad
-          \tau_b = \frac{P - Q}{\sqrt{C W \cdot \tfrac12 (n^2 - \sum_g m_g^2)}}:        \quad (1)
+          \tau_b = \frac{P - Q}{\sqrt{C W \cdot \tfrac12 (n^2 - \sum_g m_g^2)}}.        \quad (1)
 
-are the area under the ROC curve, Goodman and Kruskal's gamma (Yule's Q for yes/no answers),
-Somers' d of the score given correctness, and Kendall's tau-b. The other statistics are two average
-precisions and the correlation of score and correctness. The average precision retrieves correct
-answers from the highest score down, or wrong answers from the lowest score up; tied answers are
-retrieved together.
+Here A is the area under the ROC curve, :math:`\gamma` is Goodman and Kruskal's gamma (Yule's Q for
+yes/no answers), d is Somers' d of the score given correctness, and :math:`\tau_b` is Kendall's
+tau-b. The other statistics are two average precisions and the correlation of score and
+correctness. The average precision retrieves correct answers from the highest score down, or wrong
+answers from the lowest score up; tied answers are retrieved together.
 
-These statistics do not change if all answers are counted twice. From their derivatives with
+The seven statistics do not change if each answer is counted twice. From their derivatives with
 respect to the numbers of answers, `psychollm.calibration.influence` computes standard errors and
-intervals. For gamma the result is Goodman and Kruskal's standard error. For independent answers,
-DeLong's variance is used for the area and d; it differs by terms of order 1/n. It is
-:math:`s^2(V^+)/C + s^2(V^-)/W`, with the placement :math:`V_i = (W_{<} + W_{=}/2) / W` of each
-correct answer among the wrong answers, and the analogous placement of each wrong answer among the
-correct answers.
+intervals. For gamma, this method gives Goodman and Kruskal's standard error. For independent
+answers, DeLong's variance is used for the area and d; it differs by terms of order 1/n. DeLong's
+variance is :math:`s^2(V^+)/C + s^2(V^-)/W`, with the placement :math:`V_i = (W_{<} + W_{=}/2) / W`
+of each correct answer among the wrong answers, and the analogous placement of each wrong answer
+among the correct answers.
 
-At values of 0, 1 or -1 the estimated variance is zero. The Wilson interval with min(C, W) trials
-is then used. It is conservative, because the variance of A is at most A (1 - A) / min(C, W)
-(Birnbaum and Klose). In simulations with 50, 200 and 1,000 answers, 95 % intervals covered the
-true value in 93 to 96 % of data sets. The exception is an average precision near one (.97), whose
-interval had a coverage of 90 % with 50 answers.
+At values of 0, 1 or -1 the estimated variance is zero. For these values, the Wilson interval with
+min(C, W) trials is used. This interval is conservative, because the variance of A is at most A (1
+- A) / min(C, W) (Birnbaum and Klose). In simulations with 50, 200 and 1,000 answers, 95 %
+intervals covered the true value in 93 to 96 % of data sets. The exception is an average precision
+near one (.97), whose interval had a coverage of 90 % with 50 answers.
 
 References
 ----------
@@ -352,14 +352,14 @@ def auroc(
         Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
         missing score. A vector gives the same scores to all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct, 0 = wrong.
+        Correctness of the answers: 1 = correct, 0 = wrong.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
         Number of resamples of questions, used by `Estimate.difference`; 0 disables resampling. The
-        interval does not use the resamples: it is DeLong's interval on the logit scale, or uses a
+        interval does not use the resamples. It is DeLong's interval on the logit scale, or uses a
         sandwich variance if there are weights or clusters.
     level : float
         Coverage of the intervals, between 0 and 1.
@@ -407,7 +407,7 @@ def average_precision(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Compute the average precision: the mean of the precision at each correct answer.
+    """Compute the average precision, the mean of the precision at each correct answer.
 
     Answers are retrieved from the highest score downwards. Tied answers are retrieved together, so
     that their order does not matter. The expected average precision of an uninformative score is
@@ -419,7 +419,7 @@ def average_precision(
         Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
         missing score. A vector gives the same scores to all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct, 0 = wrong.
+        Correctness of the answers: 1 = correct, 0 = wrong.
     of : {"correct", "errors"}
         Answers to retrieve: correct answers from the highest score down, or errors from the lowest
         score up.
@@ -462,7 +462,7 @@ def average_precision(
 
 
 def ranked(name: str, answers: StatedAnswers, options: Resampling) -> Estimate:
-    """Return one of the rank statistics."""
+    """Return the estimate of one rank statistic."""
     return estimate_all([RANKING], answers, options)[NAMES.index(name)]
 
 

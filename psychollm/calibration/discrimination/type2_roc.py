@@ -105,7 +105,7 @@ def type2_roc(
         Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
         missing score. A vector gives the same scores to all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct, 0 = wrong.
+        Correctness of the answers: 1 = correct, 0 = wrong.
     false_alarms : array_like (points,), optional
         False-alarm rates at which to evaluate the curves, inside [0, 1]; by default 0, 0.01, ...,
         1. Where a curve is vertical, its upper end is returned.
@@ -114,7 +114,8 @@ def type2_roc(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models share the same resamples, so that differences
+        between models are paired.
     level : float
         Coverage of the pointwise bands and of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -124,7 +125,7 @@ def type2_roc(
     -------
     Type2ROC
         Values are NaN with a reason for a model that is always or never correct. The bands are
-        Wilson intervals with the bootstrap variance, made monotone. They are pointwise: each
+        Wilson intervals with the bootstrap variance, made monotone. The bands are pointwise: each
         interval covers the hit rate at one false-alarm rate.
 
     Raises

@@ -1,7 +1,7 @@
 r"""Binned calibration errors: gaps between accuracy and confidence within bins.
 
 Let :math:`d_b` be the gap of bin b (accuracy minus mean confidence), and :math:`s_b` the bin's
-proportion of the n answers. The four errors are
+proportion of the n answers. The four calibration errors are
 
 .. math:: \text{ECE} = \sum_b s_b |d_b|, \quad
           \text{RMSCE} = \Big(\sum_b s_b d_b^2\Big)^{1/2}, \quad
@@ -16,22 +16,23 @@ absolute gaps. Every error is therefore reported with its expectation under cali
   accuracy is subtracted from its square,
 
   .. math:: \text{RMSCE}^2_d = \max\Big(0, \sum_{b: n_b \ge 2} s_b
-            \Big(d_b^2 - \frac{a_b (1 - a_b)}{n_b - 1}\Big)\Big),                         \quad (2)
+            \Big(d_b^2 - \frac{a_b (1 - a_b)}{n_b - 1}\Big)\Big).                         \quad (2)
 
-  omitting bins with a single answer (Kumar, Liang & Ma). :math:`E_0` is the bias for a calibrated
-  model. For a miscalibrated model noise increases some absolute gaps and decreases others, so that
-  the bias is smaller and ECE minus :math:`E_0` is too small.
+  Bins with a single answer are omitted (Kumar, Liang & Ma). :math:`E_0` is the bias for a
+  calibrated model. For a miscalibrated model noise increases some absolute gaps and decreases
+  others, so that the bias is smaller and ECE minus :math:`E_0` is too small.
 * `corrected`: the population error for which this sample is the median; see
-  `psychollm.calibration.errors.calibration_error`. It is valid for well and for poorly calibrated
-  models. Its interval covers the error in the population with the same bins.
+  `psychollm.calibration.errors.calibration_error`. The corrected error is valid for well and for
+  poorly calibrated models. The interval of the corrected error covers the population error for the
+  same bins.
 
 Coverage of the 95 % interval was simulated for calibrated models and for models with an ECE of
-0.06 and 0.30. Confidence was continuous or had eleven or two distinct values. Coverage for the ECE
-is 92 to 98 % with 200 and 1,000 questions and 90 to 97 % with 50. It is lowest for strong
-miscalibration; for a calibrated model only the lower bound can be wrong. Coverage is 96 to 100 %
-for the MCE, and for the RMSCE with 50 questions. Percentile bootstrap intervals never cover the
-ECE of a calibrated model, which is zero. The population values of ACE and MCE include rare bins,
-but the interval refers only to bins with answers in the sample.
+0.06 and 0.30. Confidence was continuous or had eleven or two distinct values. Coverage of the
+interval for the ECE is 92 to 98 % with 200 and 1,000 questions and 90 to 97 % with 50 questions.
+Coverage is lowest for strong miscalibration; for a calibrated model only the lower bound can be
+wrong. Coverage is 96 to 100 % for the MCE, and for the RMSCE with 50 questions. Percentile
+bootstrap intervals never cover the ECE of a calibrated model, which is zero. The population values
+of ACE and MCE include rare bins, but the interval refers only to bins with answers in the sample.
 
 References
 ----------
@@ -127,7 +128,7 @@ def calibration_error(
     Parameters
     ----------
     confidence, correctness : array_like (models, questions)
-        Stated probability of being correct, and correctness: 1, 0 or a value between them.
+        Stated probability of being correct, and correctness (1, 0 or a value between 0 and 1).
     norm : {"l1", "l2", "max", "average"}
         Norm of the gaps: ECE, RMSCE, MCE or ACE (1), respectively.
     bins : {"auto", "width", "mass", "discrete", "sweep"}
@@ -140,13 +141,14 @@ def calibration_error(
     closed : {"right", "left"}
         Side on which bins are closed.
     n_null : int
-        Number of data sets simulated under calibration.
+        Number of data sets simulated for calibrated models.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models share the same resamples, so that differences
+        between models are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -269,7 +271,7 @@ def _shared(tally: Tally, binning: Binning, norm: Norm) -> _Shared:
 
 
 def _computed(shared: _Shared, correct: FloatArray, wrong: FloatArray) -> FloatArray:
-    """Return each resample's error (for l2 also debiased) and the carried columns (1)."""
+    """Return each resample's error (for l2 also debiased) and the norms (1) used for intervals."""
     gap, size, hits = _sums(shared.values, shared.bins, correct, wrong)
     outputs = 2 if shared.norm == "l2" else 1
     out = np.empty((len(correct), outputs + shared.scale.size))

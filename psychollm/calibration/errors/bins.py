@@ -208,7 +208,7 @@ def _rows(tally: Tally, bins: Bins, level: float) -> tuple[FloatArray, ...]:
 
 
 def _independent(tally: Tally, bins: Bins, accuracy: FloatArray) -> FloatArray:
-    """Return the effective number of independent answers of each accuracy (bins,)."""
+    """Return the effective number of independent answers in each bin (bins,)."""
     # With weights, this is Kish's effective size. With clusters, it is the size implied by the
     # variance between clusters, limited to the range from one to the number of answers. If this
     # variance is zero, the effective number is the number of clusters.

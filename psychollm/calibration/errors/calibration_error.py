@@ -15,7 +15,7 @@ differences between a resample's gaps and the sample's gaps. Then
 has the distribution of the error of a sample from a population with error :math:`\theta`. A
 calibrated model has :math:`\theta = 0`. If :math:`\theta` is equal to the error of the sample, (1)
 is the ordinary bootstrap. The interval contains every :math:`\theta` for which the error T of the
-sample is between the :math:`\alpha/2` quantiles of (1). Its lower bound is zero if T does not
+sample is between the :math:`\alpha/2` quantiles of (1). The lower bound is zero if T does not
 exceed the noise. The :math:`\theta` for which T is the median of (1) is the *corrected* error,
 which is median-unbiased.
 
@@ -23,10 +23,11 @@ If a sample has smaller gaps than expected under calibration, the interval could
 contain only zero. The upper bound is therefore at least the upper bound of a sample with the mean
 error expected under calibration, as in the power-constrained limits of Cowan et al.
 
-Comparisons require draws of the corrected error. These draws are points of its confidence
-distribution. Each point is the error :math:`\theta` at which a proportion u of samples has a
-larger error than this sample, where u is the relative rank of a resample's error. The percentiles
-of these draws form the interval, and the draws preserve the correlation between models.
+Comparisons require draws of the corrected error. The draws are points of the confidence
+distribution of the corrected error. Each point is the error :math:`\theta` at which a proportion u
+of samples has a larger error than this sample, where u is the relative rank of a resample's error.
+The percentiles of these draws form the interval, and the draws preserve the correlation between
+models.
 
 Coverage is approximate because the direction c is estimated.
 
@@ -61,7 +62,7 @@ N_SCALES = 16
 
 
 def scales(value: float, noise: float) -> FloatArray:
-    """Return the grid of theta of (1), denser near zero, where the norm is most curved."""
+    """Return a grid of population errors, denser near zero, where the norm is most curved."""
     # The grid extends four noise SDs beyond the value.
     top = value + 4.0 * noise
     return np.asarray(np.linspace(0.0, 1.0, N_SCALES) ** 1.5 * top)
@@ -108,7 +109,7 @@ def confidence_points(
 
 
 def family_bounds(outputs: int, value: FloatArray, draws: FloatArray, level: float) -> FloatArray:
-    """Return the bounds of a metric's outputs (outputs, 2) from its carried columns."""
+    """Return the bounds of a metric's outputs (outputs, 2) from its auxiliary columns."""
     # All outputs estimate the error in the first column. In the sample, the carried columns hold
     # the grid of theta.
     lower, _, upper = inverted(float(value[0]), value[outputs:], draws[:, outputs:], level)

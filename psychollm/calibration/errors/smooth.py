@@ -1,18 +1,18 @@
 r"""Smooth calibration error: gaps between accuracy and confidence without bins.
 
-Residuals are correctness (1 or 0) minus confidence. They are smoothed over confidence by a
-Gaussian of standard deviation sigma, reflected at 0 and 1. The error is the mean absolute value of
-the smoothed residuals,
+Residuals are correctness (1 or 0) minus confidence. The residuals are smoothed over confidence by
+a Gaussian kernel of standard deviation sigma, reflected at 0 and 1. The error is the mean absolute
+value of the smoothed residuals,
 
 .. math:: s(\sigma) = \int_0^1 \Big| \frac1n \sum_i (y_i - f_i) K_\sigma(t, f_i) \Big|\, dt,
           \qquad \text{smECE} = s(\sigma^*) = \sigma^*,                                   \quad (1)
 
-at the bandwidth that equals the error (Blasiok & Nakkiran). Unlike a binned error, it is a
-continuous function of the stated confidences and requires no choice of bins. It has the same
-upward bias as a binned error. It is therefore reported with the same quantities: the expectation
-under calibration, a p-value, and the corrected error with its interval. The interval uses the
-bandwidth of the sample. In the simulations described in `psychollm.calibration.errors.binned` it
-has a coverage of 92 to 99 %.
+at the bandwidth that equals the error (Blasiok & Nakkiran). Unlike a binned error, the smooth
+error is a continuous function of the stated confidences and requires no choice of bins. The smooth
+error has the same upward bias as a binned error. The smooth error is therefore reported with its
+expectation under calibration, a p-value, and the corrected error with its interval. The interval
+uses the bandwidth of the sample. In the simulations described in
+`psychollm.calibration.errors.binned` the interval has a coverage of 92 to 99 %.
 
 References
 ----------
@@ -166,7 +166,7 @@ class SmoothingGrid:
         kernels.node_sums(values, self.beyond, self.node, self.stop, correct, wrong, nodes)
 
     def errors(self, nodes: FloatArray, sigma: float | None, start: float) -> FloatArray:
-        """Return the error at a bandwidth, by default at the fixed point of (1) (resamples,)."""
+        """Return the error at a bandwidth, by default at the bandwidth that equals the error."""
         out = np.empty(len(nodes))
         kernels.smooth_errors(
             nodes, sigma or 0.0, start, self.finest, self.by_node, self.by_term, out
@@ -231,23 +231,24 @@ def smooth_calibration_error(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> SmoothCalibrationError:
-    """Compute each model's smooth calibration error (smECE), with its expectation.
+    """Compute each model's smooth calibration error (smECE) and its expectation under calibration.
 
     Parameters
     ----------
     confidence, correctness : array_like (models, questions)
-        Stated probability of being correct, and correctness: 1, 0 or a value between them.
+        Stated probability of being correct, and correctness (1, 0 or a value between 0 and 1).
     sigma : float, optional
         Bandwidth of the kernel on the scale of confidence. By default the bandwidth equals the
         error.
     n_null : int
-        Number of data sets simulated under calibration.
+        Number of data sets simulated for calibrated models.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models share the same resamples, so that differences
+        between models are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -305,7 +306,7 @@ def _metric(sigma: float | None, *, curve: bool) -> Metric:
 
 
 def _bounds(value: FloatArray, draws: FloatArray, level: float) -> FloatArray:
-    """Return the bounds (1, 2); columns of the curve, if any, come last."""
+    """Return the bounds (1, 2) of the error; columns of the curve are ignored."""
     last = 1 + N_SCALES
     return family_bounds(1, value[:last], draws[:, :last], level)
 
@@ -375,7 +376,7 @@ def _expected_bandwidth(tally: Tally, n: float) -> float:
 
 
 def _computed(shared: _Shared, correct: FloatArray, wrong: FloatArray) -> FloatArray:
-    """Return each resample's error, the carried columns of the draws, and its curve."""
+    """Return each resample's error, the norms used for intervals, and the curve."""
     grid = shared.grid
     nodes = grid.sums(correct, wrong)
     curves = grid.curves(nodes, shared.bandwidth)

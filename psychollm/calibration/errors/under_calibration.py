@@ -12,15 +12,15 @@ Answers in one cluster are dependent, so independent draws would have too little
 the residuals :math:`y_i - f_i` of each cluster are multiplied by one random factor,
 
 .. math:: y^*_i - f_i = v_{g(i)} (y_i - f_i), \qquad
-          v_g = \begin{cases} (1 - \sqrt 5) / 2 & \text{with chance } (5 + \sqrt 5) / 10 \\
-                              (1 + \sqrt 5) / 2 & \text{otherwise,} \end{cases}       \quad (2)
+          v_g = \begin{cases} (1 - \sqrt 5) / 2 & \text{with probability } (5 + \sqrt 5) / 10 \\
+                              (1 + \sqrt 5) / 2 & \text{otherwise.} \end{cases}       \quad (2)
 
-which preserves any dependence within clusters (the wild bootstrap under the null hypothesis;
-Cameron, Gelbach and Miller). Mammen's two points have mean zero, variance one and third moment
-one, which preserves the skewness of cluster totals. At a nominal level of 5 %, the test rejects 1
-to 7 % of calibrated models, and the fewest if there are few clusters. With random signs instead of
-(2) it rejects 6 to 9 % of these models. No p-value is returned if the effective number of clusters
-is below that of five clusters of equal size.
+Multiplication by one factor preserves any dependence within clusters (the wild bootstrap under the
+null hypothesis; Cameron, Gelbach and Miller). Mammen's two points have mean zero, variance one and
+third moment one, which preserves the skewness of cluster totals. At a nominal level of 5 %, the
+test rejects 1 to 7 % of calibrated models; the percentage is lowest with few clusters. With random
+signs instead of Mammen's two points, the test rejects 6 to 9 % of calibrated models. No p-value is
+returned if the effective number of clusters is below the number for five clusters of equal size.
 
 References
 ----------
@@ -130,7 +130,7 @@ def _calibrated(tally: Tally, uniforms: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 def _wild(tally: Tally, uniforms: FloatArray, clusters: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return correct and wrong answers (replicates, groups) by (2), one number per cluster."""
+    """Return correct and wrong answers (replicates, groups), with one factor per cluster."""
     factors = np.where(uniforms < (5.0 + _ROOT) / 10.0, 0.5 * (1.0 - _ROOT), 0.5 * (1.0 + _ROOT))
     if (tally.weight == 1.0).all():
         correct, wrong = tally.resampled(factors, clusters)
@@ -147,7 +147,7 @@ def _wild(tally: Tally, uniforms: FloatArray, clusters: IntArray) -> tuple[Float
 def _summary(
     name: str, value: FloatArray, draws: FloatArray, answers: StatedAnswers, level: float
 ) -> tuple[Estimate, Estimate]:
-    """Return mean and p-value of one output from its draws (replicates, models)."""
+    """Return the mean and the p-value of one output from its draws (replicates, models)."""
     n = len(draws)
     draws = np.where(np.isfinite(value), draws, np.nan)
     p_value = monte_carlo_p_value(value, draws, tie=_ROUNDING * (1.0 + np.abs(value)))

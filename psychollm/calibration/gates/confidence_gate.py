@@ -82,15 +82,15 @@ class ConfidenceGate(Study, Result):
         confidence : array_like
             One or more confidences, on the scale of the gate. NaN gives False.
         group : hashable or array_like, optional
-            Group of all questions, or of each question. Questions of unknown groups give False,
-            with a warning.
+            Group of each question, or one group for all questions. For a question of an unknown
+            group, the result is False and a warning is issued.
         model : hashable, optional
             Label of a model, if the gate has several models.
 
         Returns
         -------
         ndarray of bool
-            Whether to answer, in the shape of `confidence`.
+            Whether the model may answer, as an array with the shape of `confidence`.
 
         Raises
         ------
@@ -297,12 +297,12 @@ def confidence_gate(
         Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
         missing score.
     correct : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
-        1 = correct, 0 = wrong; NaN marks a missing value.
+        Correctness of the answers: 1 = correct, 0 = wrong; NaN marks a missing value.
     at_most : float
         Largest tolerated proportion of wrong answers among the accepted answers.
     certainty : float
-        Probability that the guarantee is met. With a certainty of .9, a gate has an error rate
-        above `at_most` with a probability of at most 10 %.
+        Probability that the error rate above the threshold is at most `at_most`. With a certainty
+        of .9, a gate has an error rate above `at_most` with a probability of at most 10 %.
     groups : array_like or mapping (questions,), optional
         Group of each question, such as its domain; each group has its own gate.
     clusters : array_like or mapping (questions,), optional
@@ -312,8 +312,9 @@ def confidence_gate(
     Returns
     -------
     ConfidenceGate
-        Gate, whose method ``decide`` applies it to new answers. If no threshold meets the
-        guarantee, the threshold is NaN with a reason in ``flags``, and no answer is accepted.
+        Gate with the method ``decide``, which applies the threshold to new answers. If no
+        threshold meets the guarantee, the threshold is NaN with a reason in ``flags``, and no
+        answer is accepted.
 
     Raises
     ------

@@ -6,19 +6,19 @@ of questions. Of n observed answers with a confidence of at least t, e are wrong
 
 .. math:: U(e, n) = B^{-1}(1 - \delta;\ e + 1,\ n - e) \le \alpha,                        \quad (1)
 
-with B the beta distribution and :math:`1 - \delta` the certainty. Thresholds are tested from high
-to low, and testing stops at the first threshold that fails. The gate is the last threshold that
-passed (Learn then Test with a fixed sequence). A threshold between two observed confidences
-accepts the same answers as the higher confidence. The sequence therefore covers all real
-thresholds and does not depend on the data. Given n, e has a binomial distribution at each
-threshold. The first threshold with :math:`R(t) > \alpha` therefore passes with probability at most
-:math:`\delta`, for any number of tests and any ties.
+where B is the beta distribution and :math:`1 - \delta` is the certainty. Thresholds are tested
+from high to low, and testing stops at the first threshold that fails. The gate is the last
+threshold that passed (Learn then Test with a fixed sequence). A threshold between two observed
+confidences accepts the same answers as the higher confidence. The sequence therefore covers all
+real thresholds and does not depend on the data. Given n, the number e of wrong answers has a
+binomial distribution at each threshold. The first threshold with :math:`R(t) > \alpha` therefore
+passes with probability at most :math:`\delta`, for any number of tests and any ties.
 
 The sequence begins at the first threshold with enough answers to pass with one wrong answer. A
-sequence that began with the 22 answers needed without wrong answers (for :math:`\alpha = \delta =
-.1`) would often end at once, after a single wrong answer. The start depends on the confidences
-alone. If the error rate is not monotone in confidence, the start may skip a short range of
-thresholds that are too low. `validation/gate_guarantees.py` simulates this case.
+sequence that began with 22 answers, the number needed if none is wrong (for :math:`\alpha = \delta
+= .1`), would often end after a single wrong answer. The start of the sequence depends only on the
+confidences. If the error rate is not monotone in confidence, the start of the sequence may skip a
+short range of thresholds that are too low. `validation/gate_guarantees.py` simulates this case.
 
 Clustered answers are dependent. With :math:`n_g` answers of cluster g at or above t,
 :math:`h_g` of them wrong, r = e / n, and G clusters, there are two effective numbers of
@@ -28,14 +28,15 @@ independent answers,
           n_V = r (1 - r) \frac{(G - 1)\, n^2}{G \sum_g (h_g - r n_g)^2}
                 \left(\frac{z}{t_\nu}\right)^2.                                           \quad (2)
 
-The first number assumes the worst case, that all answers within a cluster are equal (Kish). The
-second number is estimated from the observed variance (Korn and Graubard), with the quantiles z and
-:math:`t_\nu` of :math:`1 - \delta`. The degrees of freedom :math:`\nu` are computed from fourth
-powers (`psychollm.estimates.clustered`). The first number is too conservative; the second is too
-large if large clusters contain no errors by chance. Their geometric mean therefore replaces n in
-(1). In simulations with this mean, the error rate exceeded its bound in up to 7.1 % of data sets
-(nominal 10 %); with the second number alone, in up to 17 %. If there are no wrong answers, the
-first number is used.
+The number :math:`n_K` assumes the worst case, in which all answers within a cluster are equal
+(Kish). The number :math:`n_V` is estimated from the observed variance (Korn and Graubard), with
+the quantiles z and :math:`t_\nu` of :math:`1 - \delta`. The degrees of freedom :math:`\nu` are
+computed from fourth powers (`psychollm.estimates.clustered`). The number :math:`n_K` is too
+conservative, and :math:`n_V` is too large if large clusters contain no errors by chance. The
+geometric mean of :math:`n_K` and :math:`n_V` therefore replaces n in (1). In simulations with the
+geometric mean, the error rate exceeded its bound in up to 7.1 % of data sets (nominal 10 %). With
+:math:`n_V` alone, the error rate exceeded its bound in up to 17 % of data sets. If there are no
+wrong answers, :math:`n_K` is used.
 
 References
 ----------
@@ -100,14 +101,14 @@ def steps_of(
 
 
 def _independent(wrong: FloatArray, member: IntArray, certainty: float) -> FloatArray:
-    """Return the effective numbers (2) of the first 1, 2, ... answers (n,)."""
+    """Return effective numbers of independent answers among the first 1, 2, ... answers."""
     n = np.arange(1.0, wrong.size + 1.0)
     inside = _running(np.ones(wrong.size), member)
     errors = _running(wrong, member)
     before = inside - 1.0, errors - wrong
 
     def total(a: int, b: int) -> FloatArray:
-        """Return running values of the sum over clusters of (wrong answers)^a (answers)^b."""
+        """Return cumulative values of the sum over clusters of (wrong answers)^a (answers)^b."""
         return np.cumsum(errors**a * inside**b - before[1] ** a * before[0] ** b)
 
     r = np.cumsum(wrong) / n

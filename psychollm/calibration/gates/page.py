@@ -1,4 +1,4 @@
-"""The page on gates."""
+"""Page of a confidence gate: summary and methods."""
 
 from typing import TYPE_CHECKING
 

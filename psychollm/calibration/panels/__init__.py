@@ -1,1 +1,1 @@
-"""Panels: all metrics of all models."""
+"""Panels that compute all metrics for all models."""

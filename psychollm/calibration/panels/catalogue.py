@@ -1,7 +1,8 @@
 """Metrics of panels, collected from their modules, with names and descriptions.
 
 A panel has four sections. Ranking measures how well confidence discriminates, and scores measure
-how well it is calibrated. Selection and decisions measure the consequences of acting on it.
+how well it is calibrated. Selection and decisions measure the consequences of acting on
+confidence.
 """
 
 import pkgutil

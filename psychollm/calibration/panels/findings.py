@@ -43,7 +43,7 @@ UNDRAWN = (
 
 
 def verdict(estimates: Mapping[str, Estimate], smallest: SmallestEffects) -> Finding:
-    """Report how many models are overconfident, and for how many confidence discriminates."""
+    """Report how many models are overconfident, and how many have discriminating confidence."""
     return Finding(key=VERDICT, statement=" ".join(verdict_sentences(estimates, smallest)))
 
 

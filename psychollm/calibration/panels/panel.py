@@ -49,7 +49,7 @@ ROWS = 10  # number of models in the printed table
 def streamed_estimates(
     metrics: Sequence[Metric], scan: StatedScan, options: Resampling
 ) -> list[Estimate]:
-    """Estimate metrics for every model of a scan; the counterpart of `estimate_all` for tables."""
+    """Estimate metrics for every model of a scan, as `estimate_all` does for tables."""
     numbers = sum(len(metric.names) for metric in metrics)
     task = partial(
         _of_block,
@@ -180,7 +180,8 @@ class CalibrationPanel(Study, Result):
             Random generator or seed. The default is a fixed seed, so that a panel always has the
             same curves.
         n_jobs : int or None
-            Number of workers; -1 uses all processors. The result does not depend on this number.
+            Number of workers; -1 uses all processors. The result does not depend on the number of
+            workers.
         progress : bool
             Whether to show a progress bar.
 
@@ -219,7 +220,7 @@ class CalibrationPanel(Study, Result):
         smallest : SmallestEffects
             Smallest effects of interest.
         curves : PanelCurves, optional
-            Result of `curves`; computed by default.
+            Result of `curves`; if omitted, the curves are computed.
 
         Returns
         -------
@@ -245,7 +246,7 @@ class CalibrationPanel(Study, Result):
         smallest : SmallestEffects
             Smallest effects of interest.
         curves : PanelCurves, optional
-            Result of `curves`; computed by default.
+            Result of `curves`; if omitted, the curves are computed.
         """
         return Evidence.of(self, curves or self.curves(), smallest)
 
@@ -308,7 +309,7 @@ class CalibrationPanel(Study, Result):
         source : str
             Python code that creates the panel, shown on the page.
         curves : PanelCurves, optional
-            Result of `curves`; computed by default.
+            Result of `curves`; if omitted, the curves are computed.
         smallest : SmallestEffects
             Smallest effects of interest, used in the conclusions.
 
@@ -405,7 +406,8 @@ def calibration_panel(
         `StatedScan` contains both confidence and correctness; a few of its models are processed at
         a time.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct, 0 = wrong. Questions without both values are ignored.
+        Correctness of the answers: 1 = correct, 0 = wrong. Questions
+        with missing confidence or correctness are ignored.
     metrics : sequence of str or Metric, optional
         Keys of metrics, as listed by `metric_keys`, or `Metric` objects. By default all metrics in
         this list are computed.
@@ -414,7 +416,8 @@ def calibration_panel(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models share the same resamples, so that differences
+        between models are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -439,9 +442,10 @@ def calibration_panel(
     Metrics of binary confidence (precision, F1, d', ...) count a stated confidence above one half
     as a yes. For another threshold, pass binary confidence.
 
-    A `StatedScan` gives the same results as tables in memory. It requires about 300 MB per worker,
-    and 8 bytes per resample, model and statistic for the draws. If the draws exceed 256 MB, they
-    are discarded and `difference` is unavailable; to avoid this, use fewer metrics or models.
+    A `StatedScan` gives the same results as tables in memory. Processing a `StatedScan` requires
+    about 300 MB per worker, and 8 bytes per resample, model and statistic for the draws. If the
+    draws exceed 256 MB, they are discarded and `difference` is unavailable; to avoid this, use
+    fewer metrics or models.
 
     Examples
     --------

@@ -1,16 +1,16 @@
-r"""P(IK), the probability that a model knows an answer, and P(True), that an answer is true.
+r"""P(IK), the probability of knowing an answer, and P(True), the probability that it is true.
 
-P(True): the model sees a question with a proposed answer and is asked whether the answer is true.
-The result depends only on the ratio of the probabilities of the two continuations,
+For P(True), the model sees a question with a proposed answer and is asked whether the answer is
+true. P(True) depends only on the ratio of the probabilities of the two continuations,
 
 .. math:: P(\text{True}) = \frac{e^{\ell_T}}{e^{\ell_T} + e^{\ell_F}},                    \quad (1)
 
 because other continuations are irrelevant.
 
-P(IK), "I know": before the model answers, a logistic regression predicts correctness from features
-of the question, such as a hidden state of the model or an embedding of the text. The predictions
-are out of sample, and groups of questions are never split between folds. The result includes a
-baseline that predicts the model's accuracy for every question.
+For P(IK), "I know", a logistic regression predicts correctness before the model answers. The
+predictors are features of the question, such as a hidden state of the model or an embedding of the
+text. The predictions are out of sample, and groups of questions are never split between folds. The
+result includes a baseline that predicts the model's accuracy for every question.
 
 References
 ----------
@@ -40,7 +40,7 @@ from psychollm.estimates.reasons import Reason
 
 
 def p_true(log_true: Any, log_false: Any) -> FloatArray:
-    """Return the probability (1) from the log-probabilities of the two continuations.
+    """Return P(True) from the log-probabilities of the two continuations.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def p_true(log_true: Any, log_false: Any) -> FloatArray:
     Returns
     -------
     ndarray (models, questions)
-        Confidence that every metric of this package accepts. It is NaN if either value is missing
-        or both are ``-inf``.
+        P(True), a confidence that every metric of this package accepts. The result is NaN if
+        either log-probability is missing or both are ``-inf``.
 
     Raises
     ------
@@ -126,8 +126,8 @@ def predicted_correctness(
         Features known before the question is answered. They are standardised within each training
         fold.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct, 0 = wrong; a fraction is the probability of being correct, estimated from
-        several samples.
+        Correctness: 1 = correct, 0 = wrong; a fraction is the probability of being correct,
+        estimated from several samples.
     groups : array_like (questions,), optional
         Group of each question, such as its passage or topic; groups are never split between folds.
     n_folds : int
@@ -138,7 +138,8 @@ def predicted_correctness(
     Returns
     -------
     PredictedCorrectness
-        Values are NaN with a reason if all answers of a training fold are correct, or all wrong.
+        Values are NaN with a reason if all answers of a training fold are correct, or if all are
+        wrong.
 
     Raises
     ------

@@ -1,13 +1,13 @@
 r"""Confidence from the agreement of a model's own samples.
 
 The answer is the most frequent semantic class among M samples, and confidence is the proportion of
-this class (``"same_sample"``). This proportion is biased upwards, because the same samples
-determine the class. ``"split_sample"`` chooses the class in one half of the samples and computes
-its proportion in the other half, averaged over random halves. This estimate is unbiased, but it
-refers to the class that M/2 samples select.
+this class (``"same_sample"``). The proportion is biased upwards, because the same samples
+determine the most frequent class. ``"split_sample"`` chooses the class in one half of the samples
+and computes its proportion in the other half, averaged over random halves. The split-sample
+estimate is unbiased, but it refers to the class that M/2 samples select.
 
-If several classes are tied, each is the answer with equal probability. Correctness is then a
-probability between 0 and 1, which all metrics of this package accept.
+If several classes are tied, each is the answer with equal probability. Correctness may therefore
+be a probability between 0 and 1, which all metrics of this package accept.
 
 References
 ----------
@@ -101,8 +101,8 @@ def semantic_confidence(
     Returns
     -------
     SemanticConfidence
-        Confidence in the answer and its correctness. With one sample per question,
-        ``"same_sample"`` gives a confidence of 1 by construction, with a flag, and
+        Confidence in the most frequent answer, and correctness of that answer. With one sample per
+        question, ``"same_sample"`` gives a confidence of 1 by construction, with a flag, and
         ``"split_sample"`` gives NaN.
 
     Raises

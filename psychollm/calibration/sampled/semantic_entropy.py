@@ -94,8 +94,8 @@ def semantic_entropy(
         Semantic classes of the samples (models, questions, samples), with log-likelihoods for the
         last three estimators.
     estimator : {"discrete", "miller_madow", "likelihood", "monte_carlo", "predictive"}
-        "discrete": entropy of the class proportions. "miller_madow": this entropy with a
-        correction for bias. "likelihood": entropy of the normalised class likelihoods.
+        "discrete": entropy of the class proportions. "miller_madow": entropy of the class
+        proportions, corrected for bias. "likelihood": entropy of the normalised class likelihoods.
         "monte_carlo": mean negative log-likelihood of the sampled classes. "predictive": mean
         negative log-likelihood of the samples, which ignores meaning.
     normalise : bool

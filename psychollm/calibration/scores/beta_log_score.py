@@ -5,17 +5,18 @@ If a model states the confidence f, its accuracy at f has the prior :math:`\thet
 
 .. math:: \alpha = c f + \tfrac12, \qquad \beta = c (1 - f) + \tfrac12.                \quad (1)
 
-This is Jeffreys' prior updated by c hypothetical answers; a proportion f of them is correct.
+The prior is Jeffreys' prior updated by c hypothetical answers, of which a proportion f is correct.
 Each answer is predicted from the previous answers with the same confidence. The joint probability
 of all answers does not depend on their order, and the score is its negative logarithm per answer,
 
 .. math:: S = -\frac1n \sum_f \ln \frac{B(\alpha + n_1, \beta + n_0)}{B(\alpha, \beta)},  \quad (2)
 
-with :math:`n_1` correct and :math:`n_0` wrong answers at f. It is Dawid's prequential log score
-and, with c = 0, the code length of Krichevsky and Trofimov. The score is proper: under (1),
-stating f minimises the expected loss. As c increases it converges to the log score. With a finite
-c, the answers correct small errors of confidence, so that small errors increase the score only
-slightly. Clipping is not required, because all answers have positive probability under (1).
+with :math:`n_1` correct and :math:`n_0` wrong answers at f. The score is Dawid's prequential log
+score and, with c = 0, the code length of Krichevsky and Trofimov. The score is proper: if accuracy
+has the assumed prior, stating f minimises the expected loss. As c increases, this score converges
+to the ordinary log score. With a finite c, the answers correct small errors of confidence, so that
+small errors increase the score only slightly. Clipping is not required, because all answers have
+positive probability under the prior.
 
 In resamples, copies of the same answer would predict each other. The score of a resample is
 therefore computed by a first-order approximation at the sample, and the interval uses the delta

@@ -7,32 +7,34 @@ of correctness on f (`isotonic`), and S(mean) the mean score of the constant acc
                  - \underbrace{(S(\text{mean}) - S(\text{pav}))}_{\text{DSC}}
                  + \underbrace{S(\text{mean})}_{\text{UNC}} .                             \quad (1)
 
-MCB (miscalibration) is the improvement by recalibration. DSC (discrimination) is the improvement
-of recalibrated confidence over the constant accuracy. MCB and DSC are at least zero. For the Brier
-score they are versions of Murphy's reliability and resolution that require no bins.
+MCB (miscalibration) is the improvement of the score by recalibration. DSC (discrimination) is the
+improvement of recalibrated confidence over the constant accuracy. MCB and DSC are at least zero.
+For the Brier score, MCB and DSC are versions of Murphy's reliability and resolution that require
+no bins.
 
 The isotonic fit overfits, so that MCB and DSC are biased upwards by an amount of order
 :math:`n^{-2/3}`: even a calibrated model has MCB above zero. MCB is therefore tested against
-answers simulated with the stated probabilities. Its p-value is the proportion of data sets,
-including the sample, that have at least this MCB. Intervals correct for the bias
+answers simulated with the stated probabilities. The p-value of MCB is the proportion of data sets,
+including the sample, whose MCB is at least the MCB of the sample. Intervals correct for the bias
 (`noise_interval`), so that the intervals of MCB and DSC may be below the estimate.
 
 For the logarithmic score, confidence is clipped as in `log_score`; the isotonic fit is not
 clipped.
 
-The curve is the isotonic regression of correctness on confidence. It gives the accuracy at each
-distinct confidence, pooled with neighbouring confidences until it is non-decreasing. Two pointwise
-bands are computed from answers simulated at the same confidences:
+The curve is the isotonic regression of correctness on confidence. The curve gives the accuracy at
+each distinct confidence, pooled with neighbouring confidences until it is non-decreasing. Two
+pointwise bands are computed from answers simulated at the same confidences:
 
 * the *consistency* band is around the diagonal. Its answers are simulated with the stated
   probabilities, and a curve outside the band indicates miscalibration;
 * the *confidence* band is around the curve. Its answers are simulated with the recalibrated
   probabilities, and it covers the true curve. Half a correct and half a wrong answer are added to
   every block of pooled answers, because the band would have zero width at a block of correct
-  answers only. With this addition, 95 % bands covered 94 to 98 % of the points of true curves with
-  50, 200 and 1,000 questions; without it they covered 78 to 96 %.
+  answers only. With the added answers, 95 % bands covered 94 to 98 % of the points of true curves
+  with 50, 200 and 1,000 questions; without the added answers, the bands covered 78 to 96 % of the
+  points.
 
-The bands assume independent questions; if questions are clustered, they are too narrow.
+The bands assume independent questions and are too narrow if questions are clustered.
 
 References
 ----------
@@ -175,7 +177,7 @@ def _likely_shares(tally: Tally, fitted: FloatArray) -> FloatArray:
 
 
 def _band(tally: Tally, chance: FloatArray, resampling: Resampling) -> FloatArray:
-    """Return pointwise quantiles (groups, 2) of the curves of answers drawn with `chance`."""
+    """Return pointwise quantiles (groups, 2) of curves simulated with probabilities `chance`."""
     if not tally.values.size:
         return np.empty((0, 2))
     curves = simulated(tally, chance, isotonic_fits, resampling)
@@ -224,7 +226,7 @@ class Corp(Result):
     )
 
     def curve(self, label: Any) -> RecalibrationCurve:
-        """Return the curve of one model.
+        """Return the recalibration curve of one model.
 
         Parameters
         ----------
@@ -267,12 +269,12 @@ def corp(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Corp:
-    """Decompose each model's score into miscalibration, discrimination and uncertainty (1).
+    """Decompose each model's score into miscalibration, discrimination and uncertainty.
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probability of being correct, and correctness: 1, 0 or a value between them.
+        Stated probability of being correct, and correctness (1, 0 or a value between 0 and 1).
     score : {"brier", "log"}
         Proper score to decompose.
     clip : float
@@ -285,7 +287,8 @@ def corp(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models share the same resamples, so that differences
+        between models are paired.
     level : float
         Coverage of the intervals and of the pointwise bands, between 0 and 1.
     rng : Generator, int or None
@@ -370,7 +373,7 @@ def _losses(values: FloatArray, clip: float) -> FloatArray:
 def _parts(
     scores: Sequence[Score], losses: FloatArray, correct: FloatArray, wrong: FloatArray
 ) -> FloatArray:
-    """Return the parts (1) of each score (resamples, outputs)."""
+    """Return MCB, DSC and UNC of each score (resamples, outputs)."""
     rows = correct.shape[0]
     terms, stated, parts = np.empty((rows, 4)), np.empty(rows), []
     recalibrated_scores(correct, wrong, terms)

@@ -2,18 +2,19 @@ r"""Cox's logistic recalibration: regression of correctness on the log odds of c
 
 .. math:: \operatorname{logit} P(y_i = 1) = a + b \operatorname{logit} f_i .              \quad (1)
 
-A calibrated model has a = 0 and b = 1. A slope below one means that confidence is too extreme; a
-slope above one means that confidence is not extreme enough. If the slope is fixed at one, the
-intercept a is the *calibration in the large*, which is negative for overconfidence. Confidence is
-clipped to [clip, 1 - clip] before the logit is computed. The estimates of a model that states 0 or
-1 therefore depend on `clip`, and are flagged `CLIPPED`.
+A calibrated model has the intercept a = 0 and the slope b = 1. A slope below one means that
+confidence is too extreme; a slope above one means that confidence is not extreme enough. If the
+slope is fixed at one, the intercept a is the *calibration in the large*, which is negative for
+overconfidence. Confidence is clipped to [clip, 1 - clip] before the logit is computed. The
+estimates of a model that states 0 or 1 therefore depend on `clip`, and are flagged `CLIPPED`.
 
 Intervals are bootstrapped, because the true curve may not be linear in log odds, for example if a
-model states only 0 and 1. The estimates then describe the best-fitting line, and intervals that
-assume (1) are too narrow. Bootstrap intervals of slope and intercepts had a coverage of 92 to 97 %
-with 200 and 1,000 questions, and of 90 to 98 % with 50. Profile-likelihood intervals
-(``interval="profile"``) had a coverage of 93 to 97 % under (1). With clusters or weights, both
-kinds of interval use Student's t with a sandwich variance (`estimates.clustered`).
+model states only 0 and 1. If the true curve is not linear, the estimates describe the best-fitting
+line, and intervals that assume linearity are too narrow. Bootstrap intervals of slope and
+intercepts had a coverage of 92 to 97 % with 200 and 1,000 questions, and of 90 to 98 % with 50
+questions. Profile-likelihood intervals (``interval="profile"``) had a coverage of 93 to 97 % for
+models with a linear curve. With clusters or weights, both kinds of interval use Student's t with a
+sandwich variance (`estimates.clustered`).
 
 If a threshold of confidence separates correct from wrong answers, the likelihood has no maximum.
 Firth's penalised estimate is then returned, with the flag `SEPARATED`. Slope and intercept are not
@@ -23,7 +24,8 @@ The hypothesis a = 0, b = 1 is tested by the likelihood ratio with two degrees o
 clusters or weights, Hotelling's statistic with a sandwich variance is used.
 
 With more than 512 distinct confidences, the fits to resamples use narrow bins of logits
-(`kernels.cox`). They agree with exact fits to about seven digits; all other results are exact.
+(`kernels.cox`). These binned fits agree with exact fits to about seven digits; all other results
+are exact.
 
 References
 ----------
@@ -137,23 +139,25 @@ def cox(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Cox:
-    """Fit each model's recalibration line (1) on the scale of log odds.
+    """Fit each model's recalibration line on the scale of log odds.
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probability of being correct, and correctness: 1, 0 or a value between them.
+        Stated probability of being correct, and correctness (1, 0 or a value between 0 and 1).
     clip : float
         Bound: confidence is clipped to [clip, 1 - clip].
     interval : {"bootstrap", "profile"}
-        "bootstrap" computes standard errors and bounds from resamples. "profile" computes them
-        from the likelihood or, with clusters or weights, from a sandwich variance.
+        "bootstrap" computes standard errors and bounds from resamples. "profile" computes standard
+        errors and bounds from the likelihood or, with clusters or weights, from a sandwich
+        variance.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models share the same resamples, so that differences
+        between models are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None

@@ -7,10 +7,10 @@ With distinct confidences f_k, their frequencies n_k and their accuracies o_k,
           - \underbrace{\sum_k \tfrac{n_k}{n} (o_k - \bar o)^2}_{\text{resolution}}
           + \underbrace{\bar o (1 - \bar o)}_{\text{uncertainty}} .                       \quad (1)
 
-If each confidence occurs once, (1) is uninformative: reliability is then equal to the Brier score,
-and resolution to the uncertainty. Bins solve this problem but leave a remainder, because
-confidence varies within bins. The three parts then no longer sum to the Brier score
-(`Murphy.within_bins`).
+If each confidence occurs only once, the decomposition is uninformative, because reliability equals
+the Brier score and resolution equals the uncertainty. Bins of neighbouring confidences solve this
+problem but leave a remainder, because confidence varies within bins. With bins, the three parts
+therefore do not sum to the Brier score (`Murphy.within_bins`).
 
 Both reliability and resolution are biased upwards by the sampling variance of o_k. Ferro and
 Fricker subtract an unbiased estimate of this bias. A corrected reliability is negative if, by
@@ -107,15 +107,15 @@ def murphy(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Murphy:
-    """Decompose each model's Brier score into reliability, resolution and uncertainty (1).
+    """Decompose each model's Brier score into reliability, resolution and uncertainty.
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probability of being correct, and correctness: 1, 0 or a value between them.
+        Stated probability of being correct, and correctness (1, 0 or a value between 0 and 1).
     bins : {"auto", "width", "mass", "discrete"}
-        "discrete" makes each distinct confidence a bin, as in (1). "auto" is "discrete" for a
-        model with at most 20 distinct values, and "width" otherwise.
+        "discrete" makes each distinct confidence a bin. "auto" is "discrete" for a model with at
+        most 20 distinct values, and "width" otherwise.
     n_bins : int
         Number of bins of equal width or mass.
     closed : {"right", "left"}
@@ -125,7 +125,8 @@ def murphy(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models share the same resamples, so that differences
+        between models are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -230,7 +231,7 @@ def _terms(
 def _intervals(
     tally: Tally, value: FloatArray, level: float, *, binning: Binning
 ) -> tuple[FloatArray, FloatArray]:
-    """Return standard errors and bounds; plain and corrected parts share them."""
+    """Return standard errors and bounds, which the plain and the corrected parts share."""
     bins = bins_of(tally.values, tally.correct + tally.wrong, binning).index
     stated, share, _ = (of_bins[bins] for of_bins in bin_means(tally, bin_starts(tally, binning)))
     rate = tally.correct.sum() / tally.weight.sum()

@@ -11,20 +11,20 @@ squared deviation by
 .. math:: B = \sum_k s_k V_k, \qquad \text{with variance } 2 \sum_k s_k^2 V_k^2.         \quad (1)
 
 For deviations from the mean (resolution, discrimination), the variance of the mean is subtracted
-from B. For components of the log score, each term is divided by :math:`2 o_k (1 - o_k)`. Let
-:math:`z_k` be the deviation of bin k in standard errors. Noise increases a sum of deviations of
-one sign by
+from the noise B. For components of the log score, each term is divided by :math:`2 o_k (1 - o_k)`.
+Let :math:`z_k` be the deviation of bin k in standard errors. Noise increases a sum of deviations
+of one sign by
 
 .. math:: B = \sum_k s_k V_k^{1/2} \big(\varphi(z_k) - z_k \Phi(-z_k)\big)              \quad (2)
 
-Two values of (2) are computed: with the estimated :math:`z_k`, and as a maximum with :math:`z_k =
-0` for bins within two standard errors of zero. A component minus B is approximately normal. Its
-variance is the sum of two parts: the variance of the mean contribution of single answers with
-fixed bins, and the variance of the noise. Equation 4 of `estimates.clustered` limits the degrees
-of freedom. Components that are sums of squares are skewed, because their variance increases with
-their value; the upper bound corrects for this (`influence.skew_allowance`). The lower bound is
-zero if a component does not exceed the noise. The upper bound is at least B, because a component
-below the noise may still be positive in the population.
+The noise (2) is computed twice: with the estimated :math:`z_k`, and as a maximum with :math:`z_k =
+0` for bins within two standard errors of zero. A component minus its noise B is approximately
+normal. Its variance is the sum of two parts: the variance of the mean contribution of single
+answers with fixed bins, and the variance of the noise. Equation 4 of `estimates.clustered` limits
+the degrees of freedom. Components that are sums of squares are skewed, because their variance
+increases with their value; the upper bound corrects for this (`influence.skew_allowance`). The
+lower bound is zero if a component does not exceed the noise. The upper bound is at least the noise
+B, because a component below the noise may still be positive in the population.
 
 In simulations with 50, 200 and 1,000 questions, 95 % intervals had a coverage of 94 to 100 %. The
 five simulated models were calibrated or overconfident, with confidence that was continuous, binary
@@ -112,7 +112,7 @@ def noise_of_bins(tally: Tally, bins_of_groups: IntArray) -> BinNoise:
 
 
 def noise_of_squares(bins: BinNoise, score: Score, *, fitted: bool) -> Noise:
-    """Return the noise (1); with `fitted`, the bins are blocks of an isotonic fit."""
+    """Return the noise of squared deviations, with isotonic blocks as bins if `fitted`."""
     variance = bins.variance if score == "brier" else 0.5 * bins.variance / bins.spread
     terms = bins.shares * variance
     more = np.where(fitted & bins.pooled, _POOLED, 1.0)
@@ -121,7 +121,7 @@ def noise_of_squares(bins: BinNoise, score: Score, *, fitted: bool) -> Noise:
 
 
 def noise_of_one_sign(bins: BinNoise) -> Noise:
-    """Return the noise (2) of deviations of one sign."""
+    """Return the noise of a sum of deviations of one sign."""
     error = np.sqrt(bins.variance)
     z = np.abs(bins.gap) / error
     near = z < _CLEAR

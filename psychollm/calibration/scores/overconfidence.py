@@ -8,14 +8,16 @@ Let :math:`\bar f` be the mean confidence and :math:`\bar y` the accuracy, and l
           - \underbrace{\sum_k \tfrac{n_k}{n} \max(o_k - f_k, 0)}_{\text{under}} .        \quad (1)
 
 The difference can be zero even if a model is overconfident at high and underconfident at low
-confidence. The two parts reveal this; their sum is the expected calibration error with these bins.
-By chance, both parts are positive even for a calibrated model, and are larger if there are few
-answers per bin. Their intervals correct for this bias and may include zero (`noise_interval`). The
-estimates are therefore in the upper part of the interval, or above it. The difference has no such
+confidence. Over- and underconfidence are therefore also computed separately; their sum is the
+expected calibration error with these bins. By chance, both parts are positive even for a
+calibrated model, and are larger if there are few answers per bin. The intervals of both parts
+correct for this bias and may include zero (`noise_interval`). The estimates are therefore in the
+upper part of the interval, or above it. The difference of mean confidence and accuracy has no such
 bias.
 
 The interval of the difference d combines the intervals of the two means (Zou & Donner 2008). With
-their bounds l and u, and the correlation r of confidence and correctness, its lower bound is
+the bounds l and u of the two means, and the correlation r of confidence and correctness, the lower
+bound of d is
 
 .. math:: d - \sqrt{(\bar f - l_f)^2 + (u_y - \bar y)^2
                     - 2 r (\bar f - l_f)(u_y - \bar y)},                                  \quad (2)
@@ -129,15 +131,15 @@ def overconfidence(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Overconfidence:
-    """Compare each model's mean confidence with its accuracy (1).
+    """Compare each model's mean confidence with its accuracy.
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probability of being correct, and correctness: 1, 0 or a value between them.
+        Stated probability of being correct, and correctness (1, 0 or a value between 0 and 1).
     bins : {"auto", "width", "mass", "discrete"}
-        "discrete" makes each distinct confidence a bin, as in (1). "auto" is "discrete" for a
-        model with at most 20 distinct values, and "width" otherwise.
+        "discrete" makes each distinct confidence a bin. "auto" is "discrete" for a model with at
+        most 20 distinct values, and "width" otherwise.
     n_bins : int
         Number of bins of equal width or mass.
     closed : {"right", "left"}
@@ -147,7 +149,8 @@ def overconfidence(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models share the same resamples, so that differences
+        between models are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -243,7 +246,7 @@ def _means(tally: Tally) -> tuple[float, float]:
 
 
 def _two_means(tally: Tally, value: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Return the standard error of the difference, and its bounds by (2)."""
+    """Return the standard error of the difference, and its bounds by Zou and Donner's method."""
     se, bounds = np.full(1, np.nan), np.full((1, 2), np.nan)
     if tally.n < 2:
         return se, bounds

@@ -10,8 +10,8 @@ With confidence f, outcome y (1 = correct), and means over questions denoted by 
 where r is a constant confidence: by default the model's own accuracy, for which the denominator is
 the uncertainty :math:`\bar y (1 - \bar y)`. The Brier score is between 0 and 1. The logarithmic
 score of a wrong answer with a confidence of 1 is infinite. Confidence is therefore clipped to
-[clip, 1 - clip] before the logarithm is computed, and clipped values are flagged. Scores depend on
-`clip` and are comparable only if it is the same; the name of the estimate includes it. If a few
+[clip, 1 - clip] before the logarithm is computed, and clipped values are flagged. Scores are
+comparable only if they use the same `clip`, which is part of the name of the estimate. If a few
 wrong answers with a confidence of 1 dominate the score, the coverage of its 95 % interval is 91 %
 with 50 questions. Otherwise the coverage for all three scores is 93 to 97 %.
 
@@ -64,14 +64,16 @@ def brier(
         Stated probability of being correct, inside [0, 1]; a vector holds the confidence of one
         model.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct, 0 = wrong; a fraction is the probability of being correct, estimated from
-        several samples. Questions without both values are ignored.
+        Correctness: 1 = correct, 0 = wrong; a fraction is the probability of being correct,
+        estimated from several samples. Questions with missing confidence or correctness are
+        ignored.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models share the same resamples, so that differences
+        between models are paired.
     level : float
         Coverage of the interval, between 0 and 1.
     rng : Generator, int or None
@@ -123,7 +125,7 @@ def log_score(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probability of being correct, and correctness: 1, 0 or a value between them.
+        Stated probability of being correct, and correctness (1, 0 or a value between 0 and 1).
     clip : float
         Bound: confidence is clipped to [clip, 1 - clip]. The name of the estimate includes `clip`.
     clusters : array_like (questions,), optional
@@ -131,7 +133,8 @@ def log_score(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models share the same resamples, so that differences
+        between models are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -179,12 +182,12 @@ def brier_skill(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Compute the Brier skill score (2): 1 is perfect, and a constant confidence gives 0.
+    """Compute the Brier skill score: 1 is perfect, and a constant confidence gives 0.
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probability of being correct, and correctness: 1, 0 or a value between them.
+        Stated probability of being correct, and correctness (1, 0 or a value between 0 and 1).
     reference : float, optional
         Constant confidence to compare with; by default each model's own accuracy.
     clusters : array_like (questions,), optional
@@ -192,7 +195,8 @@ def brier_skill(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models share the same resamples, so that differences
+        between models are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -325,7 +329,7 @@ def _mean_loss(
 
 
 def _skill_bounds(tally: Tally, skill: float, constant: float | None, level: float) -> Closed:
-    """Return standard error and bounds of (2), computed on the scale of the log ratio."""
+    """Return standard error and bounds of the skill score, computed from the log ratio."""
     n, share = tally.weight.sum(), float(tally.correct.sum() / tally.weight.sum())
     if constant is None:
         least, change = share * (1.0 - share), 1.0 - 2.0 * share

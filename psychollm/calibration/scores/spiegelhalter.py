@@ -6,12 +6,13 @@ mean and variance, and
 .. math:: z = \frac{\sum_i (y_i - f_i)(1 - 2 f_i)}
                    {\sqrt{\sum_i f_i (1 - f_i)(1 - 2 f_i)^2}}                             \quad (1)
 
-is approximately standard normal. It is positive if confidence is too extreme, and negative if
-confidence is not extreme enough. The test detects errors that change the mean Brier score, but not
-errors that cancel in the mean. Confidences of one half carry no information. If only 0, 1/2 and 1
-occur, the variance is zero and z is undefined. With clusters or weights the variance is computed
-from sums over clusters, and its degrees of freedom account for errors in few clusters (equation 4
-of `psychollm.estimates.clustered`). The test then rejects 2 to 7 % of calibrated models.
+is approximately standard normal. The statistic z is positive if confidence is too extreme, and
+negative if confidence is not extreme enough. The test detects errors that change the mean Brier
+score, but not errors that cancel in the mean. Confidences of one half carry no information. If
+only 0, 1/2 and 1 occur, the variance is zero and z is undefined. With clusters or weights the
+variance is computed from sums over clusters, and its degrees of freedom account for errors in few
+clusters (equation 4 of `psychollm.estimates.clustered`). With clusters or weights, the test
+rejects 2 to 7 % of calibrated models.
 
 References
 ----------
@@ -107,10 +108,10 @@ def spiegelhalter(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probability of being correct, and correctness: 1, 0 or a value between them.
+        Stated probability of being correct, and correctness (1, 0 or a value between 0 and 1).
     clusters : array_like (questions,), optional
-        Cluster of each question. The variance of (1) is then computed over cluster sums, and z is
-        compared with Student's t. The degrees of freedom are the effective number of clusters
+        Cluster of each question. With clusters, the variance is computed from cluster sums, and z
+        is compared with Student's t. The degrees of freedom are the effective number of clusters
         minus one. With fewer than five clusters of equal size, the p-value is NaN.
     weights : array_like (questions,), optional
         Weight of each question; the variance is computed from the weighted terms.
@@ -141,7 +142,7 @@ def spiegelhalter(
 
 
 def spiegelhalter_of(answers: StatedAnswers) -> Significance:
-    """Return `spiegelhalter` for aligned answers."""
+    """Return the result of `spiegelhalter` for aligned answers."""
     robust = answers.weighted or answers.clusters is not None
     tests = [_test(tally, robust=robust) for tally in tallies(answers)]
     method = "t, sums over clusters" if robust else "standard normal"
@@ -172,7 +173,7 @@ def _test(tally: Tally, *, robust: bool) -> Test:
 
 
 def _z(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
-    """Return the statistic (1) of tallies (resamples, groups), with shape (resamples, 1)."""
+    """Return Spiegelhalter's z of tallies (resamples, groups), with shape (resamples, 1)."""
     tilt = 1.0 - 2.0 * values
     variance = values * (1.0 - values) * tilt**2
     excess, spread = np.empty(correct.shape[0]), np.empty(correct.shape[0])

@@ -120,14 +120,14 @@ def abstention(
     Parameters
     ----------
     abstained : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = the model abstained, 0 = it attempted an answer. A missing value means that the answer
-        was not judged.
+        Abstentions: 1 = the model abstained, 0 = it attempted an answer. A missing value means
+        that the answer was not judged.
     should_abstain : array_like (questions,) or (models, questions)
-        1 = the model should abstain, 0 = it should answer; missing if unknown. A Series or
-        labelled table is reordered to match `abstained`.
+        Questions that call for abstention: 1 = the model should abstain, 0 = it should answer;
+        missing if unknown. A Series or labelled table is reordered to match `abstained`.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions), optional
-        1 = correct, 0 = wrong; missing if the answer was not graded. Only attempts at answerable
-        questions are used.
+        Correctness of the answers: 1 = correct, 0 = wrong; missing if the answer was not graded.
+        Only attempts at answerable questions are used.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
@@ -213,7 +213,7 @@ class _Design:
 def _compared(
     design: _Design, made: FloatArray, should: FloatArray, grades: FloatArray
 ) -> Abstention:
-    """Return the statistics of actual and due abstentions and of grades (models, questions)."""
+    """Return statistics of actual abstentions, due abstentions and grades (models, questions)."""
     answerable = np.isfinite(made) & (should == 0.0)
     attempted = np.where(answerable, 1.0 - made, np.nan)
     grades = np.where(attempted == 1.0, grades, np.where(attempted == 0.0, 0.0, np.nan))
@@ -395,14 +395,14 @@ def abstention_by(
         Group of each question, such as a scenario or data set; the labels must be hashable. A
         Series is reordered to match the questions.
     abstained : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = the model abstained, 0 = it attempted an answer. A missing value means that the answer
-        was not judged.
+        Abstentions: 1 = the model abstained, 0 = it attempted an answer. A missing value means
+        that the answer was not judged.
     should_abstain : array_like (questions,) or (models, questions)
-        1 = the model should abstain, 0 = it should answer; missing if unknown. A Series or
-        labelled table is reordered to match `abstained`.
+        Questions that call for abstention: 1 = the model should abstain, 0 = it should answer;
+        missing if unknown. A Series or labelled table is reordered to match `abstained`.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions), optional
-        1 = correct, 0 = wrong; missing if the answer was not graded. Only attempts at answerable
-        questions are used.
+        Correctness of the answers: 1 = correct, 0 = wrong; missing if the answer was not graded.
+        Only attempts at answerable questions are used.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
@@ -416,7 +416,8 @@ def abstention_by(
     rng : Generator, int or None
         Random generator or seed.
     n_jobs : int or None
-        Number of workers; -1 uses all processors. The result does not depend on it.
+        Number of workers; -1 uses all processors. The result does not depend on the number of
+        workers.
     progress : bool
         Whether to show a progress bar.
 

@@ -1,7 +1,7 @@
 """The risk-coverage curve of every model, with bands.
 
 Tied answers are in random order, so that the curve gives the expected error rate at every
-coverage. At coverages that correspond to a threshold, it gives the exact error rate.
+coverage. At coverages that correspond to a threshold, the curve gives the exact error rate.
 """
 
 from dataclasses import dataclass
@@ -87,7 +87,7 @@ class RiskCoverage(Result):
 
 
 def answered(result: RiskCoverage) -> FloatArray:
-    """Return the risks (models, points); NaN for a model without answers."""
+    """Return the error rates (models, points); NaN for a model without answers."""
     return np.where(np.isfinite(result.error_rate)[:, None], result.risk, np.nan)
 
 
@@ -110,7 +110,7 @@ def risk_coverage(
         Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
         missing score. A vector gives the same scores to all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct, 0 = wrong.
+        Correctness of the answers: 1 = correct, 0 = wrong.
     coverages : array_like (points,), optional
         Coverages at which to evaluate the curves, inside (0, 1]; by default 0.01, 0.02, ..., 1.
     clusters : array_like (questions,), optional
@@ -118,7 +118,8 @@ def risk_coverage(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models share the same resamples, so that differences
+        between models are paired.
     level : float
         Coverage of the pointwise bands, between 0 and 1.
     rng : Generator, int or None

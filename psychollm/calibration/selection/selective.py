@@ -15,17 +15,17 @@ W wrong answers, all errors are last, and
           \text{AUGRC}^* = \frac{W (W + 1)}{2 n^2},                                     \quad (2)
 
 with harmonic numbers H. In a random order, the expected values are W/n and W (n + 1) / (2 n^2).
-The difference between AURC and (2) is the excess (E-AURC). The normalised AURC is the excess
-divided by the excess of a random order. It is 0 for the best order, 1 for a random order and above
-1 for an order worse than random.
+The difference between AURC and its value in the best order is the excess (E-AURC). The normalised
+AURC is the excess divided by the excess of a random order. The normalised AURC is 0 for the best
+order, 1 for a random order and above 1 for an order worse than random.
 
 Other authors compute the area with the trapezoidal rule, and the best area as r + (1 - r) ln(1 -
-r) with the error rate r. These values differ from (1) and (2) by terms of order 1/n. With tied
-scores the trapezoidal rule differs more from (1), because it replaces the curve of the expected
-risk by a straight line.
+r) with the error rate r. Areas by the trapezoidal rule differ from the areas used here by terms of
+order 1/n. With tied scores the difference is larger, because the trapezoidal rule replaces the
+curve of the expected risk by a straight line.
 
-With weights (scaled to mean one), a question of weight v counts as v answers. Sums of 1/k are then
-differences of the digamma function, which extends the harmonic numbers.
+With weights (scaled to mean one), a question of weight v counts as v answers. Sums of 1/k then
+become differences of the digamma function, which extends the harmonic numbers.
 
 References
 ----------
@@ -109,7 +109,7 @@ def selective_prediction(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> SelectivePrediction:
-    """Compute areas under the risk-coverage curve (1), and their excess over the optimum (2).
+    """Compute areas under the risk-coverage curve, and their excess over the optimum.
 
     Parameters
     ----------
@@ -117,13 +117,14 @@ def selective_prediction(
         Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
         missing score. A vector gives the same scores to all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct, 0 = wrong.
+        Correctness of the answers: 1 = correct, 0 = wrong.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models share the same resamples, so that differences
+        between models are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -183,19 +184,20 @@ def risk_at_coverage(
         Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
         missing score. A vector gives the same scores to all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct, 0 = wrong.
+        Correctness of the answers: 1 = correct, 0 = wrong.
     coverage : float
         Proportion of questions to answer, above 0 and at most 1.
     ties : {"random", "whole"}
         "random" answers as many of the tied questions as needed, in random order, and returns the
         expected risk. "whole" answers all tied questions, as a threshold does, so that coverage
-        may be larger.
+        may be larger than requested.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models share the same resamples, so that differences
+        between models are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -249,18 +251,19 @@ def coverage_at_risk(
         Real-valued scores; a higher score means that a correct answer is more likely. NaN marks a
         missing score. A vector gives the same scores to all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct, 0 = wrong.
+        Correctness of the answers: 1 = correct, 0 = wrong.
     risk : float
         Tolerated error rate among the given answers, at least 0 and below 1.
     ties : {"random", "whole"}
         "random" may answer only some of the tied questions, in random order, and uses the expected
-        risk. "whole" answers either all or none of them, as a threshold does.
+        risk. "whole" answers either all or none of the tied questions, as a threshold does.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models share the same resamples, so that differences
+        between models are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -284,9 +287,9 @@ def coverage_at_risk(
     Notes
     -----
     The estimate is a maximum over the sample and is therefore biased upwards. The interval inverts
-    the band of `risk_coverage`. Its lower bound is the largest coverage at which the upper band
-    does not exceed the risk; its upper bound uses the lower band. With ``ties="whole"``, the lower
-    bound is the bootstrap bound if that is smaller.
+    the band of `risk_coverage`. The lower bound of the interval is the largest coverage at which
+    the upper band does not exceed the risk; the upper bound uses the lower band. With
+    ``ties="whole"``, the bootstrap bound replaces the lower bound if it is smaller.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 r"""Areas under risk-coverage curves, exact with ties, with derivatives and intervals.
 
 Groups of tied answers are sorted by decreasing score. Let N answers with E errors precede a group
-of m answers with w errors, and let s = w/m. The group contributes to n AURC
+of m answers with w errors, and let s = w/m. The contribution of this group to n times the AURC is
 
 .. math:: f = (E - N s)\,(H_{N+m} - H_N) + w                                            \quad (1)
 
@@ -48,7 +48,7 @@ _ROUNDING = 1e-12
 
 
 def selective_areas(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
-    """Return the five areas of tallies."""
+    """Return the five areas under risk-coverage curves of tallies."""
     # The areas are in the order of `NAMES`; undefined ones are NaN. Shapes: values (groups,);
     # correct, wrong (resamples, groups); returns (resamples, 5).
     sums = np.empty((correct.shape[0], 4))
@@ -103,7 +103,7 @@ def _after(parts: FloatArray) -> FloatArray:
 
 
 def _of_aurc(tally: Tally, n: float) -> Gradient:
-    """Return the derivatives (2) and (3) of AURC, for groups in order of increasing score."""
+    """Return the derivatives of AURC, for groups in order of increasing score."""
     w, m = tally.wrong, tally.correct + tally.wrong
     given, errors = m[::-1].cumsum()[::-1] - m, w[::-1].cumsum()[::-1] - w
     s = w / m
@@ -168,7 +168,7 @@ def _harmonic_numbers() -> FloatArray:
 
 
 def class_flag(tally: Tally) -> Reason:
-    """Return whether a model is never or always correct."""
+    """Return the flag of a model that is never or always correct."""
     right = float(tally.right.sum())
     if right <= 0.0:
         return Reason.NO_CORRECT

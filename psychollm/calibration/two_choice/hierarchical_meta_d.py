@@ -2,9 +2,10 @@ r"""Hierarchical model of M-ratios: their distribution in a group of models, and
 
 M-ratios from a few hundred trials are imprecise. The models are treated as a sample from a
 population in which log M-ratios are normal with mean :math:`\mu` and standard deviation
-:math:`\sigma`. Both are estimated jointly with the M-ratios of the models. These are shrunk
-towards the group mean, and imprecise M-ratios are shrunk more (Fleming 2017). A model with a
-negative meta-d' has no log M-ratio, but is included, because its ratings imply a small M-ratio.
+:math:`\sigma`. The mean and the standard deviation are estimated jointly with the M-ratios of the
+models. The M-ratios of the models are shrunk towards the group mean, and imprecise M-ratios are
+shrunk more (Fleming 2017). A model with a negative meta-d' has no log M-ratio, but is included,
+because its ratings imply a small M-ratio.
 
 References
 ----------
@@ -93,7 +94,7 @@ class HierarchicalMetaD(Result):
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """Posterior draws of either method, with diagnostics."""
+    """Posterior draws from quadrature or from NUTS, with convergence diagnostics."""
 
     mu: FloatArray  # (chains, draws)
     sigma: FloatArray  # (chains, draws)
@@ -125,7 +126,7 @@ def assemble(
     method: Method,
     level: float,
 ) -> HierarchicalMetaD:
-    """Return the result for all models from draws of the `usable` ones."""
+    """Return the result for all models from posterior draws of the `usable` models."""
     mu, sigma = sampled.mu.reshape(-1, 1), sampled.sigma.reshape(-1, 1)
     chained = np.full((*sampled.mu.shape, 2 + usable.size), np.nan)
     chained[:, :, 0], chained[:, :, 1] = sampled.mu, sampled.sigma
@@ -236,15 +237,15 @@ def hierarchical_meta_d(
     stimulus : array_like (questions,) or table (models, questions)
         Correct answer, 0 or 1; a vector applies to all models.
     response : Responses, DataFrame, DataArray or array_like (models, questions)
-        Answer of the model, 0 or 1; a vector holds the answers of one model. Given correctness,
-        compute it as ``np.where(correct, stimulus, 1 - stimulus)``.
+        Answer of the model, 0 or 1; a vector holds the answers of one model. If only correctness
+        is known, compute the response as ``np.where(correct, stimulus, 1 - stimulus)``.
     rating : RatedConfidence, DataFrame, DataArray or array_like (models, questions)
         Confidence in the answer: whole numbers from 1, or the result of `rate_confidence`. Trials
-        without all three values are ignored.
+        with a missing stimulus, response or rating are ignored.
     method : {"quadrature", "nuts"}
-        "quadrature" takes about a second: it profiles out each model's d', criterion and
-        confidence criteria and integrates over a grid. "nuts" samples from Fleming's full model,
-        which is hierarchical in all parameters, with PyMC (extra ``bayes``).
+        "quadrature" profiles out each model's d', criterion and confidence criteria and integrates
+        over a grid, which takes about a second. "nuts" samples from Fleming's full model, which is
+        hierarchical in all parameters, with PyMC (extra ``bayes``).
     n_ratings : int, optional
         Number of ratings on the scale; by default the highest rating in the data.
     meta_c : {"scaled", "fixed"}
@@ -333,9 +334,9 @@ def hierarchical_meta_d_from_counts(
         columns counts response 0 from the highest to the lowest rating; the second half counts
         response 1 from the lowest to the highest rating.
     method : {"quadrature", "nuts"}
-        "quadrature" takes about a second: it profiles out each model's d', criterion and
-        confidence criteria and integrates over a grid. "nuts" samples from Fleming's full model,
-        which is hierarchical in all parameters, with PyMC (extra ``bayes``).
+        "quadrature" profiles out each model's d', criterion and confidence criteria and integrates
+        over a grid, which takes about a second. "nuts" samples from Fleming's full model, which is
+        hierarchical in all parameters, with PyMC (extra ``bayes``).
     meta_c : {"scaled", "fixed"}
         Type-1 criterion in the meta-d' model: c meta-d'/d' for "scaled" (Maniscalco & Lau), or c
         for "fixed" (Fleming).
@@ -391,7 +392,7 @@ def hierarchical_meta_d_from_counts(
 
 @dataclass(frozen=True, slots=True)
 class _Options:
-    """Validated options of both functions."""
+    """Validated options of the two public functions."""
 
     method: Method
     meta_c: MetaCriterion

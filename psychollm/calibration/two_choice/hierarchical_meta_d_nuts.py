@@ -8,8 +8,8 @@ For model s, response r and stimulus class i, the model is
           c_s \sim N(\mu_c, \sigma_c), \quad v_{srj} \sim N(\mu_v, \sigma_v)
           \text{ beyond the edge } k_s,                                                  \quad (1)
 
-with ordered confidence criteria v on the axis of each response. The prior of :math:`\mu` is N(0,
-1), and the prior of :math:`\sigma` is the product of a uniform variable on (0, 1) and a
+where the confidence criteria v are ordered on the axis of each response. The prior of :math:`\mu`
+is N(0, 1), and the prior of :math:`\sigma` is the product of a uniform variable on (0, 1) and a
 half-normal variable. The means of the other parameters have N(0, 10) priors, and their standard
 deviations have half-normal priors with scale 10.
 
@@ -36,7 +36,7 @@ _TINY = 1e-300
 
 @dataclass(frozen=True, slots=True)
 class Chains:
-    """Posterior draws; chains are the first axis."""
+    """Posterior draws, with chains as the first axis."""
 
     mu: FloatArray  # (chains, draws)
     sigma: FloatArray  # (chains, draws)
@@ -56,7 +56,7 @@ def sample(
     cores: int,
     progress: bool,
 ) -> Chains:
-    """Sample from (1) with the No-U-Turn sampler."""
+    """Sample from the posterior with the No-U-Turn sampler."""
     # Shapes: tables (models, 2 classes, 2 responses, ratings).
     pm = require("pymc", extra="bayes", purpose='method="nuts"')
     with _model(pm, tables, scaled=scaled), _quiet():
@@ -93,7 +93,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _model(pm: Any, tables: FloatArray, *, scaled: bool) -> Any:
-    """Return the PyMC model (1)."""
+    """Return the hierarchical model as a PyMC model."""
     tensor = require("pytensor.tensor", extra="bayes", purpose='method="nuts"')
     start = _start(tables, scaled=scaled)
     models = tables.shape[0]
@@ -144,7 +144,7 @@ def _start(tables: FloatArray, *, scaled: bool) -> _Start:
 
 
 def _hyper(pm: Any, name: str, values: FloatArray) -> tuple[Any, Any]:
-    """Return variables for mean and SD of a group; starting values are those of `values`."""
+    """Return variables for the mean and SD of a group, which start at the values of `values`."""
     mean = pm.Normal(f"mean_{name}", 0.0, 10.0, initval=float(values.mean()))
     width = pm.HalfNormal(f"sd_{name}", 10.0, initval=max(float(values.std()), 0.05))
     return mean, width

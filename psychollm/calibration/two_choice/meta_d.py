@@ -134,7 +134,7 @@ class MetaD(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """Resamples and trials for the uncertainty of fits."""
+    """Resamples and trials from which the uncertainty of fits is estimated."""
 
     draws: FloatArray | None  # (resamples, models, outputs)
     n: FloatArray  # (models,) number of trials
@@ -248,11 +248,11 @@ def meta_d(
     stimulus : array_like (questions,) or table (models, questions)
         Correct answer, 0 or 1; a vector applies to all models.
     response : Responses, DataFrame, DataArray or array_like (models, questions)
-        Answer of the model, 0 or 1; a vector holds the answers of one model. Given correctness,
-        compute it as ``np.where(correct, stimulus, 1 - stimulus)``.
+        Answer of the model, 0 or 1; a vector holds the answers of one model. If only correctness
+        is known, compute the response as ``np.where(correct, stimulus, 1 - stimulus)``.
     rating : RatedConfidence, DataFrame, DataArray or array_like (models, questions)
         Confidence in the answer: whole numbers from 1, or the result of `rate_confidence`. Trials
-        without all three values are ignored.
+        with a missing stimulus, response or rating are ignored.
     n_ratings : int, optional
         Number of ratings on the scale; by default the highest rating in the data.
     meta_c : {"scaled", "fixed"}
@@ -292,12 +292,12 @@ def meta_d(
     Notes
     -----
     Standard errors and intervals use the observed information and the delta method, which accounts
-    for the uncertainty of d' and c. With clusters or weights they are estimated by the bootstrap.
-    Coverage was simulated with 50 to 1,000 trials, d' from 0.7 to 2 and M-ratios from 0.5 to 1.2.
-    The 95 % intervals of d', meta-d', M-ratio and M-diff had a coverage of 93 to 97 %. The
-    coverage for log M-ratio and meta-c was 92 to 100 %, and with at least 400 trials 94 to 99 %.
-    The intervals are wide: with d' = 1.2, the margin of error of the M-ratio is 0.5 with 200
-    trials and 0.23 with 1,000 trials.
+    for the uncertainty of d' and c. With clusters or weights, standard errors and intervals are
+    estimated by the bootstrap. Coverage was simulated with 50 to 1,000 trials, d' from 0.7 to 2
+    and M-ratios from 0.5 to 1.2. The 95 % intervals of d', meta-d', M-ratio and M-diff had a
+    coverage of 93 to 97 %. The coverage for log M-ratio and meta-c was 92 to 100 %, and 94 to 99 %
+    with at least 400 trials. The intervals are wide: with d' = 1.2, the margin of error of the
+    M-ratio is 0.5 with 200 trials and 0.23 with 1,000 trials.
 
     References
     ----------

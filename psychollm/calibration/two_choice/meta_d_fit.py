@@ -1,15 +1,15 @@
 r"""Fits of meta-d' to tables of counts: estimates, standard errors, fitted rates and reasons.
 
 The type-1 estimates :math:`d' = z_H - z_F` and :math:`c = -(z_H + z_F)/2` are computed from two
-independent proportions, H and F. The variances of their normal quantiles are (Gourevitch &
-Galanter)
+independent proportions, H and F. The variances of the normal quantiles of H and F are (Gourevitch
+& Galanter)
 
 .. math:: V(z_H) = \frac{H (1 - H)}{n_1 \varphi(z_H)^2}, \qquad
           V(z_F) = \frac{F (1 - F)}{n_0 \varphi(z_F)^2}.                                  \quad (1)
 
-Given the responses, the ratings are independent of these proportions. They contribute the variance
-v of meta-d' given d' and c, computed from the observed information. Every output y is a function
-of three independent parts, so that
+Given the responses, the ratings are independent of H and F. The ratings contribute the variance v
+of meta-d' given d' and c, computed from the observed information. Every output y is a function of
+three independent parts, so that
 
 .. math:: V(y) = \left(\frac{\partial y}{\partial m}\right)^2 v
                + \left(\frac{\partial y}{\partial z_H}\right)^2 V(z_H)
@@ -76,7 +76,7 @@ class Fits:
 
     @property
     def standard_errors(self) -> FloatArray:
-        """Standard errors of the outputs, from (2) (n, outputs)."""
+        """Standard errors of the outputs by the delta method (n, outputs)."""
         variances = np.stack([self.raw[:, kernel.VARIANCE], *_type_1_variances(self.padded)])
         slopes = self._slopes()
         with np.errstate(invalid="ignore"):
@@ -179,7 +179,7 @@ def fit_counts(
 
 
 def _type_1_variances(tables: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the variances (1) of z_H and z_F."""
+    """Return the variances of the normal quantiles z_H and z_F."""
     answers = tables.sum(axis=3)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         rate = answers[:, :, 1] / answers.sum(axis=2)
@@ -195,7 +195,7 @@ def _constant(tables: FloatArray) -> BoolArray:
 
 
 def _shares_above(counts: FloatArray) -> FloatArray:
-    """Return proportions of ratings above 1, above 2, ... (n, responses, ratings - 1)."""
+    """Return proportions of ratings above each rating but the last (n, responses, ratings - 1)."""
     above = np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1]
     with np.errstate(invalid="ignore"):
         return np.asarray(above[..., 1:] / above[..., :1], dtype=np.float64)

@@ -1,14 +1,15 @@
 r"""Meta-information of two-choice trials, and its ratios to reference values.
 
-With stimulus class S, response R, correctness Y and rating C, meta-I is one of
+With stimulus class S, response R, correctness Y and rating C, meta-I has one of three definitions,
 
 .. math:: I(Y; C), \qquad I(S; C \mid R), \qquad H(a^*) - H(S \mid R, C).                 \quad (1)
 
-The first is the mutual information of confidence and correctness (Dayan). The second is the mutual
-information of confidence and stimulus, given the response. The third (as in statConfR) is the
-information of the report (R, C) about the stimulus, minus the information of the best guess from
-the report, which has accuracy :math:`a^*`. The three are equal if the two responses are symmetric;
-a response bias affects the third.
+The first definition is the mutual information of confidence and correctness (Dayan). The second
+definition is the mutual information of confidence and stimulus, given the response. The third
+definition (as in statConfR) is the information of the report (R, C) about the stimulus, minus the
+information of the best guess from the report, which has accuracy :math:`a^*`. The three
+definitions are equal if the two responses are symmetric; a response bias affects the third
+definition.
 
 The ratios divide meta-I by one of four quantities:
 
@@ -113,15 +114,16 @@ def meta_information(
     stimulus : array_like (questions,) or table (models, questions)
         Correct answer, 0 or 1; a vector applies to all models.
     response : Responses, DataFrame, DataArray or array_like (models, questions)
-        Answer of the model, 0 or 1; a vector holds the answers of one model. Given correctness,
-        compute it as ``np.where(correct, stimulus, 1 - stimulus)``.
+        Answer of the model, 0 or 1; a vector holds the answers of one model. If only correctness
+        is known, compute the response as ``np.where(correct, stimulus, 1 - stimulus)``.
     rating : RatedConfidence, DataFrame, DataArray or array_like (models, questions)
         Confidence in the answer: whole numbers from 1, or the result of `rate_confidence`. Trials
-        without all three values are ignored.
+        with a missing stimulus, response or rating are ignored.
     definition : {"confidence", "added", "report"}
-        Definition of meta-I: the first, second or third term of (1). "report" follows statConfR:
-        d' is computed from the proportions of correct answers for each response, and accuracy is
-        the accuracy of the best guess given the report.
+        Definition of meta-I: "confidence" is the mutual information of confidence and correctness,
+        and "added" is the mutual information of confidence and stimulus, given the response.
+        "report" follows statConfR: d' is computed from the proportions of correct answers for each
+        response, and accuracy is the accuracy of the best guess given the report.
     corrected : bool
         Whether to subtract the value expected under a random order of the answers.
     n_ratings : int, optional
@@ -131,7 +133,8 @@ def meta_information(
     weights : array_like (questions,), optional
         Weight of each question.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models share the same resamples, so that differences
+        between models are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -217,7 +220,7 @@ def _normal(estimate: Estimate, clusters: Units | None) -> Estimate:
 
 
 def gaussian_meta_information(d_prime: Any, *, prior: Any = 1.0) -> FloatArray:
-    """Return (2), the meta-information of an unbiased Gaussian observer, in bits.
+    """Return the meta-information of an unbiased Gaussian observer, in bits.
 
     Parameters
     ----------
@@ -273,7 +276,7 @@ def _measures(tables: FloatArray, definition: MetaI, *, corrected: bool) -> Floa
 def _meta_information(
     tables: FloatArray, definition: MetaI, accuracy: FloatArray, *, corrected: bool
 ) -> FloatArray:
-    """Return (1) for every table (n,)."""
+    """Return the meta-information of every table (n,)."""
     if definition == "confidence":
         right = tables[:, 0, 0] + tables[:, 1, 1]
         told, chance, _ = _parts(right, tables[:, 0, 1] + tables[:, 1, 0]).T

@@ -97,15 +97,15 @@ def rate_confidence(
     Parameters
     ----------
     confidence : Responses, DataFrame, DataArray or array_like (models, questions)
-        Confidence as real numbers, higher if more confident; NaN marks a missing value. A vector
-        holds the values of one model.
+        Confidence as real numbers, where higher values mean more confidence; NaN marks a missing
+        value. A vector holds the values of one model.
     n_ratings : int
         Number of ratings, at least two.
     bins : {"quantile", "width"}
-        "quantile" makes ratings of about equal frequency. Equal values have the same rating, so
-        that some ratings may be unused. A model with at most `n_ratings` distinct values has one
-        rating for each value. "width" divides [0, 1] into equal intervals, so that all models are
-        rated on the same scale.
+        "quantile" makes ratings of about equal frequency. Equal confidences have the same rating,
+        so that some ratings may be unused. A model with at most `n_ratings` distinct values has
+        one rating for each value. "width" divides [0, 1] into equal intervals, so that all models
+        are rated on the same scale.
 
     Returns
     -------

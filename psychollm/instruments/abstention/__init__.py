@@ -1,4 +1,4 @@
-"""Answerable and unanswerable questions: does a model abstain from the right ones?."""
+"""Answerable and unanswerable questions that test whether a model abstains when it should."""
 
 from psychollm.instruments.abstention.instrument import Abstention
 from psychollm.instruments.abstention.questions import Askable, as_askable, read_askable
