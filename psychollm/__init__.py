@@ -1,8 +1,7 @@
 """The psychometrics of language models.
 
-Names load their module on first use (PEP 562), so that ``import psychollm`` is cheap. The table
-below is the public surface; ``__init__.pyi`` repeats it for type checkers, and a test compares the
-two.
+Names load their module on first use (PEP 562), so that ``import psychollm`` is cheap. Public names
+are listed below and, for type checkers, in ``__init__.pyi``; a test compares the two lists.
 
 Examples
 --------

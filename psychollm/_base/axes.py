@@ -1,6 +1,6 @@
 """Axes of a result's arrays, from which its labelled tables and datasets are made.
 
-A class of results declares the rows and columns of its table::
+A result class declares the rows and columns of its table as follows::
 
     _AXES = Axes(
         {"model": "labels", "beta": "betas"},
@@ -10,21 +10,21 @@ A class of results declares the rows and columns of its table::
         arrays={"model beta": "value all_yes", "model beta bound": "interval"},
     )
 
-The mapping gives the attribute with the labels for each axis of the rows; with None, the rows are
-numbered from 1. Several axes give one row per combination, or per pair of labels (`pairs`). A
-column is
+The mapping names, for each row axis, the attribute that contains its labels; with None, the rows
+are numbered from 1. A table with several row axes has one row per combination of labels, or one
+row per pair of labels if `pairs` is set. A column is
 
-* ``name``: the attribute of this name. An estimate becomes `name`, `name_lower`, `name_upper`,
-  reasons become text, and None is left out;
+* ``name``: the attribute of the same name. An estimate gives the columns `name`, `name_lower` and
+  `name_upper`. Reasons become text, and an attribute that is None has no column;
 * ``name=path``: an attribute by its dotted path; a number in the path selects an entry of the last
   axis;
-* ``name_{axis}=path``: an array with one more axis, one column per label of that axis. The axis
-  ``bound`` has the labels lower and upper; an empty brace numbers the columns from 1; `labels`
-  contains the labels of other axes;
+* ``name_{axis}=path``: an array with one more axis, which has one column per label of that axis.
+  The axis ``bound`` has the labels lower and upper, and other axes have labels in `labels` or
+  among the row axes. Empty braces number the columns from 1;
 * ``*=path``: all columns of another result;
-* ``(name, function)``: a function of the result; the name may contain a brace.
+* ``(name, function)``: a function of the result; the name may contain an axis in braces.
 
-`arrays` maps the names of dimensions to the attributes that `to_xarray` returns with them.
+`arrays` maps dimension names to the attributes that `to_xarray` returns with these dimensions.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
@@ -51,7 +51,7 @@ Variables: TypeAlias = Mapping[str, tuple[Iterable[str], AnyArray | None]]
 
 @dataclass(frozen=True, slots=True)
 class Interleaved:
-    """Several columns that share one further axis, interleaved by its labels."""
+    """Several columns that share one further axis and are interleaved by its labels."""
 
     columns: tuple["Column", ...]
 
@@ -207,7 +207,7 @@ def _positions(shape: list[int], pairs: Pairs | None) -> tuple[IntArray, ...]:
 
 
 def _length(columns: Iterable[Any]) -> int:
-    """Return the number of rows of a table without named axes: one if each column is a number."""
+    """Return the number of rows of a table without named axes: 1 if all columns are numbers."""
     sizes = (len(one) for one in columns if isinstance(one, Sized) and not isinstance(one, str))
     return next(sizes, 1)
 
@@ -217,7 +217,7 @@ def _taken(labels: Any, rows: IntArray) -> Any:
 
 
 def _expanded(result: Any, axes: Axes, column: Column) -> Iterator[tuple[str, Any]]:
-    """Yield the columns of the table for one declared column."""
+    """Yield the table columns that one column declaration creates."""
     if isinstance(column, Interleaved):
         blocks = [list(_expanded(result, axes, one)) for one in column.columns]
         for columns in zip(*blocks, strict=True):

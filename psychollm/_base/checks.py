@@ -28,7 +28,7 @@ _TOO_LARGE = 2**1023  # larger whole numbers may overflow a float
 
 
 def plain_array(data: Any, argument: str) -> AnyArray:
-    """Return the values as an ndarray: of numbers if all are numbers, otherwise of objects."""
+    """Return the values as an ndarray: numeric if all values are numbers, otherwise of objects."""
     array = _as_array(data, argument)
     if isinstance(array, np.ma.MaskedArray):
         array = _unmasked(array)
@@ -65,7 +65,7 @@ def float_array(data: Any, argument: str, *, most: float = LARGEST) -> FloatArra
 
 
 def of_one_shape(named: Mapping[str, Any]) -> tuple[FloatArray, ...]:
-    """Return named arrays as floats of one shape; one number is repeated as needed."""
+    """Return named arrays as float arrays of one shape; a single number is repeated as needed."""
     arrays = [float_array(values, name) for name, values in named.items()]
     if len({one.shape for one in arrays}) == 1:
         return tuple(arrays)
@@ -111,7 +111,7 @@ LABELS_IN_INDEX = parameter(
 
 
 def advice(value: Any) -> str:
-    """Return the remedy, for an error message, for a value that is not a number."""
+    """Return the advice that an error message gives about a value that is not a number."""
     if isinstance(value, str):
         if is_numeral(value):
             return "text that looks like a number becomes one with .astype(float)"
@@ -129,7 +129,7 @@ def is_numeral(text: str) -> bool:
 
 
 def shown(value: Any) -> str:
-    """Return a value as messages show it: a NumPy scalar as the Python value."""
+    """Return a value as messages show it, with NumPy scalars converted to Python values."""
     text = repr(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
@@ -189,7 +189,7 @@ def _from_sequence(data: Any, argument: str) -> AnyArray:
 
 
 def _from_pandas(data: Any) -> AnyArray:
-    """Return an array of numbers if all columns are numeric, otherwise of objects."""
+    """Return an array of numbers if all columns are numeric, otherwise an array of objects."""
     kinds = {dtype.kind for dtype in ({data.dtype} if data.ndim == 1 else set(data.dtypes))}
     if not kinds <= set(_NUMERIC):
         return np.asarray(data.to_numpy(dtype=object))
@@ -199,7 +199,7 @@ def _from_pandas(data: Any) -> AnyArray:
 
 
 def _unmasked(array: Any) -> AnyArray:
-    """Return the data of a masked array, NaN where it is masked."""
+    """Return the data of a masked array, with NaN in masked entries."""
     mask = np.ma.getmaskarray(array)
     plain = np.ma.getdata(array)
     if not mask.any():
@@ -223,7 +223,7 @@ def _numbers_or_objects(array: AnyArray) -> AnyArray:
 
 
 def _given(name: str, value: str) -> str:
-    """Return an argument and its value for a message: in Python or as a command-line option."""
+    """Return an argument and its value for a message, as Python or a command line writes them."""
     return parameter(name, python=f"{name}={value}", command=f"{{}} {value}")
 
 
@@ -237,7 +237,7 @@ def check_choice(name: str, value: object, literal: object) -> None:
 
 
 def check_fraction(name: str, value: float, *, low: float = 0.0, high: float = 1.0) -> float:
-    """Return `value` as a float if it lies strictly between `low` and `high`."""
+    """Return `value` as a float if it is strictly between `low` and `high`."""
     if not isinstance(value, Real) or not low < value < high:
         given = _given(name, repr(value))
         msg = f"{given} must be a number between {low:g} and {high:g} (both excluded)"
@@ -261,7 +261,7 @@ def check_count(name: str, value: int, *, low: int = 1, high: int = MOST) -> int
 
 
 def check_counts(name: str, values: Any, *, low: int = 1) -> list[int]:
-    """Return whole numbers as a list, which must not be empty."""
+    """Return one or more whole numbers as a list; raise an error if there are none."""
     several = list(values) if isinstance(values, Iterator) else values
     numbers = np.atleast_1d(plain_array(several, name)).ravel().tolist()
     if not numbers:
@@ -271,7 +271,7 @@ def check_counts(name: str, values: Any, *, low: int = 1) -> list[int]:
 
 
 def hold_counts(owner: Any, *names: str, low: int = 1, high: int = MOST, prefix: str = "") -> None:
-    """Check that attributes of a frozen dataclass are from `low` to `high`; make them ints."""
+    """Check that attributes of a frozen dataclass are from `low` to `high`; make them integers."""
     for name in names:
         count = check_count(prefix + name, getattr(owner, name), low=low, high=high)
         object.__setattr__(owner, name, count)
@@ -329,7 +329,7 @@ def choose_seed(rng: RandomState) -> int:
 
 
 def check_unique(kind: str, labels: Sequence[Any]) -> None:
-    """Raise `LabelError` for unhashable labels, or naming the first duplicated ones."""
+    """Raise `LabelError` if labels are unhashable or duplicated."""
     seen: set[Any] = set()
     try:
         repeated = [label for label in labels if label in seen or seen.add(label)]  # type: ignore[func-returns-value]

@@ -19,7 +19,7 @@ class Convergence:
     def of_gradient(
         cls, *, converged: bool, steps: int, gradient: float, objective: float
     ) -> "Convergence":
-        """Return the status of a minimisation, with the gradient if it did not converge."""
+        """Return the status of a minimisation; on failure, the reason states the gradient."""
         reason = "converged" if converged else f"the gradient is still {gradient:.1e}"
         return cls(converged=converged, iterations=steps, reason=reason, objective=objective)
 
@@ -32,7 +32,7 @@ class Convergence:
         objective: float,
         otherwise: str = "the limit of steps was reached",
     ) -> "Convergence":
-        """Return the status of an iteration; `otherwise` is the reason if it did not converge."""
+        """Return the status of an iteration; if it did not converge, `otherwise` is the reason."""
         reason = "converged" if converged else otherwise
         return cls(converged=converged, iterations=steps, reason=reason, objective=objective)
 

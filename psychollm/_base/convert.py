@@ -1,4 +1,4 @@
-"""Commands that convert files of other formats to a readable table."""
+"""Commands that convert files of other formats to a table that psychollm can read."""
 
 import shlex
 from pathlib import Path

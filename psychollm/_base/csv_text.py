@@ -1,7 +1,7 @@
 """Tables as CSV text in which formulas are escaped for spreadsheets.
 
-Spreadsheets run text that begins with ``=``, ``+``, ``-`` or ``@`` as a formula. An apostrophe is
-put before such text, as OWASP advises, but not before numbers.
+Spreadsheets run text that begins with ``=``, ``+``, ``-`` or ``@`` as a formula. As OWASP advises,
+an apostrophe is put before text that a spreadsheet would run as a formula, but not before numbers.
 
 References
 ----------
@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*|\s*-\s*|\s*[+
 
 
 def guarded(value: Any) -> Any:
-    """Return a cell that a spreadsheet does not run as a formula."""
+    """Return the text of a cell, escaped so that spreadsheets do not run it as a formula."""
     if not isinstance(value, str) or not _FORMULA.match(value) or _NUMBER.fullmatch(value):
         return value
     return f"'{value}"
@@ -54,7 +54,7 @@ def check_table_name(path: Path) -> None:
 
 
 def write_table(frame: "pd.DataFrame", path: Path) -> None:
-    """Write a table without its index, in the format that the suffix of the path names."""
+    """Write a table without its index, in the format given by the suffix of the path."""
     check_table_name(path)
     try:
         if path.suffix == ".csv":

@@ -1,6 +1,6 @@
-"""Old names, which work with a warning for two minor versions and are then removed.
+"""Deprecated names, which work with a warning for two minor versions and are then removed.
 
-See ``docs/versions.md`` for the policy; ``tests/_base/test_deprecation.py`` fails if a version
+``docs/versions.md`` describes the policy; ``tests/_base/test_deprecation.py`` fails if a version
 still has a name that it should have dropped.
 """
 

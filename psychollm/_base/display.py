@@ -1,9 +1,9 @@
 """Printed and notebook representation of a result.
 
-Both have the same parts: the name of the result, the verdict or the first lines of its summary,
-the first rows and columns of its table in reporting style, and the ways to see the rest. A single
-estimate is printed in one line. The HTML for notebooks keeps the colours of their theme and loads
-nothing from the network.
+Both representations contain the name of the result, the verdict or the first lines of its summary,
+and the first rows and columns of its table in reporting style. The last line states how to see the
+rest. A single estimate is printed in one line. Notebook HTML keeps the colours of the notebook's
+theme and loads nothing from the network.
 """
 
 import re
@@ -156,7 +156,7 @@ def _wrapped(line: str) -> list[str]:
 
 
 def _one_row(result: Shown, table: Table) -> list[str]:
-    """Return a table of one row as text: one line for an estimate, otherwise a line per number."""
+    """Return a one-row table as text: one line for an estimate, otherwise one line per number."""
     cells = dict(zip(table.headings, table.rows[0], strict=True))
     row, value = next(iter(cells)), next((one for one in cells if one.startswith("value [")), "")
     if not value or not {*cells} <= {row, value, *_OF_ESTIMATE}:
@@ -176,7 +176,7 @@ def _one_row(result: Shown, table: Table) -> list[str]:
 
 
 def _notes(table: Table, flags: Table) -> list[str]:
-    """Return a line for each reason in the columns of flags, with the labels of its rows."""
+    """Return one line per reason in the columns of flags, with the labels of its rows."""
     rows: dict[str, list[str]] = {}
     for k, heading in enumerate(flags.headings):
         about = _FLAG.sub("", heading)
@@ -197,7 +197,7 @@ def _left(rows: int, columns: int) -> list[str]:
 
 
 def _ways(result: Shown, more: Sequence[str], left: Sequence[str]) -> list[str]:
-    """Return the last line, which states the omitted parts and how to get them."""
+    """Return the last printed line, which states the omitted parts and how to see them."""
     ways = [f"... {' and '.join(left)}; .to_frame() has all"] if left else []
     ways += more
     ways += [".plot() draws it"] if hasattr(result, "plot") else []
@@ -226,7 +226,7 @@ def _brief(value: Any) -> str:
 
 
 def _brief_result(result: Any) -> str:
-    """Return a result within another: its value with its interval, or its type."""
+    """Return a nested result as text: its value and interval, or its type."""
     value: Any = getattr(result, "value", None)
     bounds: Any = getattr(result, "interval", None)
     if isinstance(value, float | np.ndarray) and np.size(value) == 1 == np.size(bounds) // 2:

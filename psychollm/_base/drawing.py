@@ -1,8 +1,8 @@
-"""Protocols of an item bank, for code of lower layers that queries models with its questions.
+"""Protocols of an item bank, for lower-layer code that asks models its questions.
 
 A session draws questions, and accepts their answers in any order. It estimates the score over the
-whole bank from the questions drawn before the first unanswered one. If it used all answers,
-questions with fast answers would be overrepresented.
+whole bank from the questions drawn before the first unanswered one. Using all answers would
+overrepresent questions that are answered quickly.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,23 +23,23 @@ class ScoreEstimate(Protocol):
 
     @property
     def interval(self) -> FloatArray:
-        """Lower and upper bound of the score (1, 2)."""
+        """Lower and upper bound of the score, an array of shape (1, 2)."""
 
     @property
     def level(self) -> float:
-        """Coverage of the interval."""
+        """Coverage of the interval of the score."""
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Flag of the score, such as the reason why it is undefined (1,)."""
+        """Flag of the score, such as the reason why it is undefined, as an array of shape (1,)."""
 
     @property
     def method(self) -> str:
-        """Method of the interval."""
+        """Name of the method that computes the interval of the score."""
 
 
 class Session(Protocol):
-    """Questions drawn one after another, with their answers."""
+    """Session of an item bank, which draws questions one after another and records answers."""
 
     @property
     def done(self) -> bool:
@@ -60,7 +60,7 @@ class Session(Protocol):
 
 
 class Bank(Protocol):
-    """Questions that other models have answered."""
+    """Item bank: a set of questions that other models have already answered."""
 
     @property
     def questions(self) -> Sequence[Any]:
@@ -71,7 +71,7 @@ class Bank(Protocol):
         """Hash of the bank's contents."""
 
     def plan(self, half_width: float | None = None) -> Any:
-        """Return a plan, with the number of questions for a margin of error in `needed`."""
+        """Return a plan, whose `needed` is the number of questions for a given margin of error."""
 
     def session(
         self, *, size: int | None = None, half_width: float | None = None, rng: Any = None

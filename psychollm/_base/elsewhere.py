@@ -13,7 +13,7 @@ _TERM = re.compile(r"[,:()]|, and ")
 
 
 def names_here(name: str) -> list[str]:
-    """Return the full names of our functions for a name used in the literature or elsewhere.
+    """Return the full names of our functions that papers or other programs call `name`.
 
     Examples
     --------

@@ -13,7 +13,7 @@ _NOT_THE_CALLERS = ("psychollm.", "numpy.")  # `warn` skips stack frames of thes
 
 
 def public(value: Any) -> Any:
-    """Return a public object; a function is wrapped and replaced in its module for pickle."""
+    """Return a public object; functions are wrapped, and replaced in their module for pickle."""
     if isinstance(value, FunctionType):
         value = entry(value)
         setattr(sys.modules[value.__module__], value.__name__, value)
@@ -21,7 +21,7 @@ def public(value: Any) -> Any:
 
 
 def entry(function: Any) -> Any:
-    """Return a public function that ignores underflow, also if the caller's ``np.seterr`` raises.
+    """Return a public function that ignores underflow even if the caller's ``np.seterr`` raises.
 
     Probabilities underflow to zero in most functions, which is harmless. Other floating-point
     errors follow the caller's setting; our functions avoid them or handle them where they arise.

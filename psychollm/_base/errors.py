@@ -30,31 +30,31 @@ class PsychollmError(wording.Worded, Exception):
 
 
 class InputError(PsychollmError, ValueError):
-    """An argument that cannot be used."""
+    """Error for an argument that cannot be used."""
 
 
 class ShapeError(InputError):
-    """Wrong dimensions, or too few models or questions."""
+    """Error for wrong dimensions, or for too few models or questions."""
 
 
 class LabelError(InputError):
-    """Duplicated, missing or mismatched labels."""
+    """Error for duplicated, missing or mismatched labels."""
 
 
 class CodeError(InputError):
-    """Values that are not admissible codes."""
+    """Error for values that are not admissible codes."""
 
 
 class OptionError(InputError):
-    """An option that does not exist, or options that exclude each other."""
+    """Error for an option that does not exist, or for options that exclude each other."""
 
 
 class SparseError(InputError):
-    """A sparse table where a dense one is needed."""
+    """Error for a sparse table where a dense one is needed."""
 
 
 class MissingPackageError(PsychollmError, ImportError):
-    """An optional package is not installed."""
+    """Error for an optional package that is not installed."""
 
     def __init__(self, message: str = "", *, name: str | None = None) -> None:
         super().__init__(message)
@@ -66,16 +66,16 @@ class PsychollmWarning(wording.Worded, UserWarning):
 
 
 class ConvergenceWarning(PsychollmWarning):
-    """An iteration ended before its tolerance was met."""
+    """Warning that an iteration ended before its tolerance was met."""
 
 
 class EmptyCellWarning(PsychollmWarning):
-    """Pairs whose 2 x 2 table has an empty cell."""
+    """Warning about pairs whose 2 x 2 table has an empty cell."""
 
 
 class ValidityWarning(PsychollmWarning):
-    """Respondents that the validity screen would flag."""
+    """Warning about respondents that the validity screen would flag."""
 
 
 class RenamedWarning(PsychollmWarning, FutureWarning):
-    """An old name or argument that a later version drops."""
+    """Warning about an old name or argument that a later version drops."""

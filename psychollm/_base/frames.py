@@ -1,8 +1,8 @@
 """Conversion of tables and columns of other libraries to pandas.
 
 Polars, Arrow and all other libraries that narwhals supports can be converted. Each column is
-converted as pandas converts the list of its values. These libraries have no row labels, so the
-first column of their tables contains the labels.
+converted as pandas converts the list of its values. Tables of other libraries have no row labels,
+so their first column contains the labels.
 """
 
 import re
@@ -90,7 +90,7 @@ def _whole(data: Any) -> Any:
     Raises
     ------
     LabelError
-        If several columns have the same name, which Arrow allows.
+        If several columns of an Arrow table have the same name.
     """
     if not type(data).__module__.startswith("pyarrow"):
         return data
@@ -107,7 +107,7 @@ def _whole(data: Any) -> Any:
 
 
 def _cells(column: Any) -> Any:
-    """Return the values of a narwhals column: numbers as an array, others as a list."""
+    """Return the values of a narwhals column: numbers as an array, other values as a list."""
     if column.dtype.is_numeric() and not column.null_count():
         return column.to_numpy()
     return column.to_list()
@@ -116,9 +116,10 @@ def _cells(column: Any) -> Any:
 def labelled(data: Any) -> Any:
     """Convert a table to pandas and label its rows; return other objects as `in_pandas` does.
 
-    Rows that are only numbered, as in other libraries, are labelled by the first column in two
-    cases. In the first, the column has a name such as "model" or "question" and distinct numbers.
-    In the second, it contains text and all other columns contain numbers.
+    If rows are only numbered, the first column becomes their labels when it has a name such as
+    "model" or "question" and distinct numbers. The first column also becomes the labels when it
+    contains text and all other columns contain numbers. In the second, it contains text and all
+    other columns contain numbers.
     """
     data = in_pandas(data)
     if not _is_pandas(data) or data.ndim != 2 or data.shape[1] < 2 or data.empty:
@@ -163,7 +164,7 @@ def _kind(column: "pd.Series[Any]") -> str:
 
 
 def long_table(data: Any, columns: Sequence[str], *, argument: str, row: str) -> "pd.DataFrame":
-    """Convert a table to pandas, and check that it has these columns and at least one row.
+    """Convert a table to pandas, and check that it has the given columns and at least one row.
 
     Error messages use `row` as the word for what a row describes.
     """
@@ -211,7 +212,7 @@ def in_polars(frame: "pd.DataFrame") -> "polars.DataFrame":
 
 
 def _values(column: "pd.Series[Any]") -> Any:
-    """Return the values of a pandas column: numbers as an array, others as a list."""
+    """Return the values of a pandas column: numbers as an array, other values as a list."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
         return column.to_numpy()
     cells = column.astype(object).where(column.notna(), None).tolist()

@@ -1,4 +1,4 @@
-"""Subpackages that import the module of a public name on its first use.
+"""Lazy loading of subpackages, which import the module of a public name on its first use.
 
 Type checkers and this module read the names from the stub ``__init__.pyi``, which has one line
 ``from module import name as name`` for each.

@@ -29,11 +29,12 @@ def adjust_p_values(p_values: Any, *, method: Adjustment = "holm") -> FloatArray
     Parameters
     ----------
     p_values : array_like (...)
-        One family of tests; NaN (a test that could not be made) stays NaN and is not counted.
+        P-values of one family of tests; NaN (a test that could not be made) stays NaN and is not
+        counted.
     method : {"holm", "bonferroni", "bh", "by"}
-        "holm" and "bonferroni" control the familywise error rate under any dependence; "bh"
-        controls the false discovery rate for independent or positively dependent tests, "by" under
-        any dependence.
+        "holm" and "bonferroni" control the familywise error rate under any dependence. "bh"
+        controls the false discovery rate for independent or positively dependent tests, and "by"
+        controls it under any dependence.
 
     Returns
     -------

@@ -150,7 +150,7 @@ def extent(values: Sequence[float] | Any, digits: int = 2, *, signed: bool = Fal
 
 
 def p_value(value: float) -> str:
-    """Return a p-value with three decimals and no leading zero, or "< .001" if it is smaller.
+    """Return a p-value with three decimals and no leading zero; values below .001 give "< .001".
 
     Examples
     --------

@@ -30,7 +30,7 @@ def torch_on(device: str) -> Any:
 
 
 def check_device(torch: Any, device: str, *, otherwise: str, dtype: str = "uint8") -> None:
-    """Raise `OptionError` unless torch can use numbers of a type on a device."""
+    """Raise `OptionError` unless torch supports a number type on a device."""
     try:
         torch.zeros(1, dtype=getattr(torch, dtype), device=device).cpu()
     except (RuntimeError, AssertionError, TypeError) as error:

@@ -2,11 +2,11 @@
 
 One function serves all backends. Each replicate has its own stream of random numbers, which
 depends only on the seed and the replicate's index. Blocks of replicates may therefore have any
-size, run on any worker and run twice. The result is bitwise identical for any number of jobs and
-any backend of joblib, such as ``with joblib.parallel_config(backend="dask"): ...``.
+size, run on any worker and be run repeatedly. The result is bitwise identical for any number of
+jobs and any backend of joblib, such as ``with joblib.parallel_config(backend="dask"): ...``.
 
-Threads share memory and get the function itself. Other workers get it pickled, once, with all its
-data: as a file mapped into memory (loky), or as the result of a Dask task. Data that are
+Threads share memory and receive the function itself. Other workers receive the pickled function
+and its data once, as a memory-mapped file (loky) or as the result of a Dask task. Data that are
 *scattered* on Dask's workers are lost with their worker, whereas Dask recomputes the result of a
 task. If a worker is lost, only its blocks are run again.
 """
@@ -58,7 +58,7 @@ class Workers:
 
 
 def check_jobs(n_jobs: int | None) -> int | None:
-    """Return `n_jobs` as None or an int; raise if it is not a valid number of workers."""
+    """Return `n_jobs` as None or an int; raise an error if it is not a valid number of workers."""
     if n_jobs is None:
         return None
     if not isinstance(n_jobs, Real) or isinstance(n_jobs, bool) or n_jobs % 1 or not n_jobs:
@@ -93,9 +93,9 @@ def spread(
 ) -> Generator[Any]:
     """Yield ``function(piece)`` for each piece, in the order of the pieces.
 
-    With `waiting`, the next `waiting` pieces per worker are drawn when all earlier ones are done.
-    Without shared memory, pieces are sent in `parcels` groups per worker, or one by one if
-    `parcels` is None.
+    If `waiting` is given, the next `waiting` pieces per worker are drawn when all earlier pieces
+    are done. Without shared memory, pieces are sent in `parcels` groups per worker, or one by one
+    if `parcels` is None.
     """
     if parcels is not None and not who.shared:
         every = list(pieces)
@@ -128,7 +128,7 @@ def _each(function: Callable[[Any], Any], pieces: list[Any]) -> list[Any]:
 def in_turn(
     function: Callable[[Any], Any], pieces: Iterable[Any], who: Workers, *, waiting: int
 ) -> Generator[Any]:
-    """Yield results as `spread` does, but raise the error of a piece only when it is its turn."""
+    """Yield results as `spread` does, but raise a piece's error only when its result is due."""
     with closing(spread(partial(_or_error, function), pieces, who, waiting=waiting)) as results:
         for result in results:
             if isinstance(result, PsychollmError):
@@ -180,14 +180,14 @@ class _Direct:
     function: Callable[[Any], Any]
 
     def __call__(self, piece: Any) -> Any:
-        """Return the call for joblib to make."""
+        """Return the call that joblib makes."""
         from joblib import delayed
 
         return delayed(self.function)(piece)
 
 
 class _Parcels:
-    """Maker of joblib calls for other processes: the function is sent only once."""
+    """Maker of joblib calls for other processes, to which the function is sent only once."""
 
     __slots__ = ("_client", "_payload", "_token")
 
@@ -199,7 +199,7 @@ class _Parcels:
         self._payload = self._task(data) if self._client else np.frombuffer(data, dtype=np.uint8)
 
     def __call__(self, piece: Any) -> Any:
-        """Return the call for joblib to make."""
+        """Return the call that joblib makes."""
         from joblib import delayed
 
         # Send bytes, because joblib would scatter arrays and frames.
@@ -255,7 +255,7 @@ def _pickled(function: Any) -> bytes:
         """Pickler that stores compiled kernels by name, so workers need not recompile them."""
 
         def reducer_override(self, obj: Any) -> Any:
-            """Return how to restore an object, or leave it to cloudpickle."""
+            """Return how to restore a compiled kernel; leave other objects to cloudpickle."""
             plain = getattr(obj, "py_func", None)
             if plain is not None and plain.__module__.startswith("psychollm."):
                 return _kernel, (plain.__module__, plain.__qualname__)
@@ -276,7 +276,7 @@ def _kernel(module: str, name: str) -> Any:
 # more, this changes the last bit of eigenvalues. With one BLAS thread everywhere, results agree,
 # and parallel workers do not start dozens of threads.
 class _Limit:
-    """Limit of BLAS threads for the whole process, shared by all blocks that run concurrently."""
+    """Limit on BLAS threads for the whole process, shared by all blocks that run concurrently."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -374,7 +374,7 @@ def _seeds(root: tuple[int, int], start: int, stop: int) -> WordArray:
 
 
 def n_workers(n_jobs: int | None) -> int:
-    """Return the number of workers for `n_jobs`, as in scikit-learn."""
+    """Return the number of workers for `n_jobs`, which is interpreted as in scikit-learn."""
     n_jobs = check_jobs(n_jobs)
     if n_jobs is None:
         return 1
@@ -391,7 +391,7 @@ def replicate(
     label: str = "replicates",
     at_once: int | None = None,
 ) -> AnyArray:
-    """Call `task` with the seed words (m, 2) of m replicates at a time; stack all `n` results."""
+    """Call `task` on blocks of m replicates, with seed words (m, 2), and stack all `n` results."""
     # `at_once` fixes the number of replicates per call. Tasks with matrix products require it,
     # because the order of their sums depends on the shapes of the matrices.
     n = check_count("n", n)
@@ -430,7 +430,7 @@ class _Run:
 
 
 def _timed(run: _Run, n: int, who: Workers) -> Generator[AnyArray]:
-    """Yield the blocks' results in order; the first replicates are timed to size the blocks."""
+    """Yield block results in order; block sizes depend on the time of the first replicates."""
     first = 0.0
     # Time two replicates, because the first call may compile kernels.
     for k in range(min(n, 2)):

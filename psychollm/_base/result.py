@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
 
 def view(module: str, name: str) -> Callable[..., Any]:
-    """Import a module of psychollm and return its function of this name."""
+    """Import a module of psychollm and return its function of the given name."""
     function: Callable[..., Any] = getattr(import_module(f"psychollm.{module}"), name)
     return function
 
 
 def drawn_by(name: str) -> Callable[..., "Drawn"]:
-    """Return the function of `psychollm.plots` with this name, which returns axes."""
+    """Return the function of `psychollm.plots` with the given name, which returns axes."""
     return view("plots", name)
 
 
 def figure_by(name: str) -> Callable[..., "Figure"]:
-    """Return the function of `psychollm.plots` with this name, which returns a figure."""
+    """Return the function of `psychollm.plots` with the given name, which returns a figure."""
     return view("plots", name)
 
 
@@ -94,7 +94,8 @@ class Result(Record):
     def to_polars(self) -> "polars.DataFrame":
         """Return the table of `to_frame` as a DataFrame of polars.
 
-        The index of `to_frame`, as in tables of answers, becomes the first column.
+        If the table of `to_frame` has an index, as tables of answers do, it becomes the first
+        column.
 
         Raises
         ------
@@ -157,8 +158,8 @@ class Result(Record):
     def to_xarray(self) -> Any:
         """Return the arrays with named dimensions and labels, as an xarray Dataset.
 
-        Only results whose arrays have more dimensions than a table have a dataset; the page on
-        results lists them.
+        Only results whose arrays have more dimensions than a table have a dataset; the
+        documentation lists these results.
 
         Raises
         ------
@@ -262,7 +263,7 @@ def load(path: str | PathLike[str]) -> Result:
     ------
     InputError
         If the file is missing, truncated, damaged or not a saved result, if its format is newer,
-        or if the version that wrote it has other fields.
+        or if the result has other fields than the class in this version.
 
     Examples
     --------

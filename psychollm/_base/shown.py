@@ -85,7 +85,7 @@ def shown(method: Text) -> Text:
 
 
 def in_lines(value: Any) -> Any:
-    """Return a value without line breaks in its texts; if it has none, return the same object."""
+    """Return a value without line breaks in its texts, or the same object if there are none."""
     if type(value) is str:
         return one_line(value) if _LINES.search(value) else value
     if type(value) in (tuple, list):

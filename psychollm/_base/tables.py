@@ -1,10 +1,10 @@
 """Tables in reporting style, made from the frame of a result.
 
-Five rules convert a frame to such a table:
+Five rules convert a frame to a table in reporting style:
 
 * the bounds of an interval follow their estimate, ``0.83 [0.79, 0.87]``, or have a column of their
   own, ``[0.79, 0.87]``, if the table has no estimate;
-* a column of p-values has three decimals without the leading zero, and ``< .001``;
+* p-values have three decimals without the leading zero, and small p-values are ``< .001``;
 * truth values are printed as "yes" and "no", also in the column `flagged`, which contains 1 and 0;
 * other numbers have `digits` decimals. In columns of standard errors, or of numbers that would
   round to zero, the largest number has `digits` significant digits. Columns of whole numbers with
@@ -50,7 +50,7 @@ def reporting_table(
     level: float | None = None,
     intervals: Intervals | None = None,
 ) -> Table:
-    """Return a frame in reporting style; `axes.intervals_of` returns its `intervals`."""
+    """Return a frame in reporting style; `intervals` come from `axes.intervals_of`."""
     if (
         isinstance(digits, bool)
         or not isinstance(digits, int | np.integer)

@@ -31,7 +31,7 @@ _LATEX = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Cells as text, with a heading and an alignment for each column."""
+    """Table of text cells, with a heading and an alignment for each column."""
 
     headings: tuple[str, ...]
     numeric: tuple[bool, ...]  # whether a column is right-aligned
@@ -77,7 +77,7 @@ class Table:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def markdown(self) -> str:
-        """Return a pipe table, padded so that its source is readable."""
+        """Return a Markdown pipe table, padded so that its source is readable."""
         cells = [[markdown_text(_one_line(cell)) for cell in row] for row in self._all()]
         widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
         lines = [

@@ -1,4 +1,4 @@
-"""``psychollm bank``: calibrate questions, and estimate a full score from a part of them."""
+"""``psychollm bank``: calibrate questions, and estimate a full score from a sample of them."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -275,7 +275,7 @@ session is a file; if it does not exist, it is created with the options of this 
 
 
 def answers_in(file: Path, option: str, bank: "CalibratedQuestions") -> "pd.Series[Any]":
-    """Return the scores in a table with columns question and score, with the bank's labels."""
+    """Return scores, with the bank's labels, from a table with columns question and score."""
     import pandas as pd
 
     from psychollm._base.errors import InputError

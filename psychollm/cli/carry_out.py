@@ -1,4 +1,4 @@
-"""Steps of every analysis command, which are to read, compute, write and print."""
+"""Steps of every analysis command: read, compute, write and print."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -65,7 +65,7 @@ class Analysis(Command):
 
     @property
     def reads(self) -> str:
-        """Name of the input."""
+        """Name of the command's input."""
         return "the logs"
 
     @property
@@ -162,7 +162,7 @@ def tell(command: Analysis, found: Found) -> None:
 
 @contextmanager
 def writing(what: str) -> Iterator[None]:
-    """Report errors in writing files in one line."""
+    """Within the context, report errors in writing files in one line."""
     try:
         yield
     except OSError as error:
@@ -171,7 +171,7 @@ def writing(what: str) -> Iterator[None]:
 
 
 def prepared(folder: Path | None, *, report: bool) -> Path | None:
-    """Create the folder, and check that packages for the report are installed."""
+    """Create the folder of results, and check that packages for the report are installed."""
     if folder is None:
         return None
     if report:

@@ -85,7 +85,7 @@ def column_of(log: "ScoreLog", by: str) -> "pd.Series[Any]":
 def found_by(
     command: Analysis, result: Any, script: str, numbers: Mapping[str, Any], *, remark: str
 ) -> Found:
-    """Return the results by group, which have no page."""
+    """Return the results by group as `Found`, without a report page."""
     own = {
         "of": result.of,
         "groups": [str(label) for label in result.labels],
@@ -132,7 +132,7 @@ def groups_call(command: Any, by: str, of: "Axis") -> Call:
 
 
 def question_column(command: Any, column: str) -> dict[str, Any]:
-    """Return the options that read a column of the long file CONFIDENCE by question."""
+    """Return the options for reading a column of the long file CONFIDENCE, by question."""
     return {
         "column": column,
         "model": command.model_column,

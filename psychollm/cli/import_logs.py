@@ -259,14 +259,14 @@ class Import(Logs):
 
 
 def _told(imported: "LogImport", options: Mapping[str, str]) -> "LogImport":
-    """Return the import with notes and reasons that name options of the command."""
+    """Return the import, with notes and reasons that name options of the command."""
     notes = (Text(note).told(options) for note in imported.notes)
     left = (replace(run, reason=Text(run.reason).told(options)) for run in imported.left_out)
     return replace(imported, notes=tuple(notes), left_out=tuple(left))
 
 
 def _table(imported: "LogImport", name: str) -> "pd.DataFrame":
-    """Return the table for the file of an option."""
+    """Return the table that is written to the file of an option."""
     if name == "long":
         return imported.frame
     if name == "out":

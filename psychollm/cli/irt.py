@@ -65,7 +65,7 @@ class Irt(Analysis, Choosing, OneTable):
 
     @property
     def reads(self) -> str:
-        """Name of the input."""
+        """Name of the command's input."""
         return "the answers"
 
     def read(self) -> Callable[[], Found]:

@@ -1,4 +1,4 @@
-"""One-line notes on standard error that name command options, and messages of progress."""
+"""One-line notes on standard error that name command options, and progress messages."""
 
 import sys
 import threading

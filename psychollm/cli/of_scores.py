@@ -64,7 +64,7 @@ class Attempted:
 
     @property
     def spent(self) -> dict[str, str]:
-        """Columns of costs and times by the name of the argument."""
+        """Columns of costs and times, by argument name."""
         named = {"cost": self.cost, "seconds": self.seconds}
         return {name: column for name, column in named.items() if column is not None}
 
@@ -77,7 +77,7 @@ class Attempted:
 
 @dataclass(frozen=True, kw_only=True)
 class WithLabels(Choices):
-    """Options for reading human labels, besides those for scores."""
+    """Options for reading human labels, in addition to the options for scores."""
 
     label_scorer: str | None = option(
         "the scorer in LABELS with the human labels, if there are several",

@@ -1,8 +1,8 @@
 """Commands as classes, each of whose fields declares an option.
 
 The type of a field defines how the option is parsed, and its default is used if the option is
-omitted. `option` declares the help and other properties. The parser, its help, the completion and
-the command object are derived from the fields. Conditions on several options are checked in
+omitted. `option` declares the help and other properties. The parser, help, shell completion and
+command object are derived from the fields. Conditions on several options are checked in
 ``__post_init__``.
 """
 
@@ -64,7 +64,7 @@ def option(
     help : str
         Description; the default is appended.
     metavar : str, optional
-        Placeholder for the value.
+        Placeholder for the value in the help.
     default : object, optional
         Default value, or a function that returns it. An option without a default is required.
     parse : callable, optional
@@ -74,7 +74,7 @@ def option(
     group : str
         Heading of the option in the help.
     positional : bool
-        Whether the value is given by its position instead of the option's name.
+        Whether the option is a positional argument.
     """
     metadata = {
         "help": help,
@@ -153,7 +153,7 @@ def in_studies() -> list[ModuleType]:
 
 
 class CommandHelp(argparse.RawDescriptionHelpFormatter):
-    """Help formatter that puts descriptions next to commands of any length."""
+    """Help formatter that puts descriptions next to command names of any length."""
 
     def add_argument(self, action: argparse.Action) -> None:
         """Add an action; the column width includes the indentation of its subcommands."""
@@ -277,7 +277,7 @@ def typed_values(kind: Callable[..., Any], typed: argparse.Namespace) -> dict[st
 
 
 def parameter_helps(kind: Callable[..., Any]) -> dict[str, str]:
-    """Return the first sentence on each parameter from the docstring of a class or function.
+    """Return the first sentence about each parameter from the docstring of a class or function.
 
     Examples
     --------

@@ -113,7 +113,7 @@ undefined values are null.
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of all commands; with `only`, one subcommand has its options."""
+    """Return the parser of all commands; with `only`, only that subcommand gets its options."""
     # Only the requested subcommand needs its options, some of which require slow imports.
     parser = Parser(prog="psychollm", description=DESCRIPTION, epilog=EPILOG, **PARSING)
     parser.add_argument("--version", action="store_true", help="print the version and exit")

@@ -50,7 +50,7 @@ class WritePrompts(Command):
     @classmethod
     @abstractmethod
     def sources(cls) -> Iterator[tuple[str, str, list[Callable[..., Any]]]]:
-        """Yield the name, the description and the declarations of options of each source."""
+        """Yield the name, the description and the option declarations of each source."""
 
     @abstractmethod
     def prompts(self) -> "tuple[Prompt, ...]":
@@ -95,5 +95,5 @@ def write_prompts(prompts: "Sequence[Prompt]", path: Path) -> None:
 
 
 def counted(n: int, what: str) -> str:
-    """Return a number with its noun in the singular or plural."""
+    """Return a number followed by its noun in the singular or plural."""
     return f"{n:,} {what}" + ("" if n == 1 else "s")

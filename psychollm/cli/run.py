@@ -93,7 +93,7 @@ STUDY_PARTS: dict[StudyName, Parts] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """Settings of the analysis in a plan, which name the baseline arm.
+    """Analysis settings in a plan, which name the baseline arm.
 
     Without arms, only `semantic_calibration` has a baseline, which is a model.
     """
@@ -103,7 +103,7 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Boundary(Baseline):
-    """Settings of the analysis of `inference_boundary` in a plan."""
+    """Analysis settings of `inference_boundary` in a plan."""
 
     thinking: tuple[tuple[str, str], ...] = ()
 
@@ -381,7 +381,7 @@ def staged_plan(study: StudyName, path: Path) -> "StagedPlan":
 
 
 def analysis_of(study: StudyName, path: Path, staged: "StagedPlan") -> dict[str, Any]:
-    """Return a plan's settings of the analysis, after checking that their models exist."""
+    """Return a plan's analysis settings, after checking that the models they name exist."""
     from psychollm.cli.settings import settings
     from psychollm.collect.plan import table_of
     from psychollm.instruments.arms import arm_of

@@ -1,8 +1,8 @@
 """Options in a table of a plan, with their names in Python.
 
 The type of a dataclass's field or of a function's keyword defines the valid values. If a field is
-read from a file, the value is the name of the file, relative to the plan. The same table contains
-the options for reading the file.
+read from a file, its value is the path of the file, relative to the plan. The table that names a
+file also contains the options for reading the file.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -178,7 +178,7 @@ class Study(OfTables):
 
     @property
     def reads(self) -> str:
-        """Name of the input."""
+        """Name of the command's input."""
         return "the replies" if self.stores else super().reads
 
     def read(self) -> Callable[[], Found]:

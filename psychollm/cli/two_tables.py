@@ -136,7 +136,7 @@ class TwoTables(Analysis, Choosing, Choices):
 
     @property
     def reads(self) -> str:
-        """Name of the input."""
+        """Name of the command's input."""
         return "the tables"
 
     @property
@@ -329,14 +329,14 @@ class Resampled(TwoTables):
 
 
 def _is_log(path: Path) -> bool:
-    """Return whether a path is a log in a known format, or may be a folder or a pattern."""
+    """Return whether a path is a log in a known format, or is not an existing file."""
     from psychollm.data.readers.logs.detect import format_of
 
     return not path.is_file() or format_of(path) is not None
 
 
 def _holds_both(path: Path) -> bool:
-    """Return whether a file contains more than one table of confidence or correctness."""
+    """Return whether a path is a log, folder or pattern, or a table of scores and confidence."""
     from psychollm.data.readers.logs.source import Source
     from psychollm.data.readers.logs.table_log import holds_confidence
 

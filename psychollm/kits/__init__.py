@@ -1,4 +1,4 @@
-"""Plans for replicating studies, and simulated models with known parameters that answer."""
+"""Plans for replicating studies, and simulated models that answer with known parameters."""
 
 from importlib import import_module
 from importlib.resources import files

@@ -93,7 +93,7 @@ class Respondents(ABC):
         return self.answer(prompt, self.models.index(model), turns, stream)
 
     def rng(self, *words: object) -> np.random.Generator:
-        """Return the random generator that the seed and these words determine."""
+        """Return the random generator that is determined by the seed and the given words."""
         named = zlib.crc32("/".join(map(str, words)).encode())
         return np.random.default_rng([abs(self.seed), named])
 
@@ -108,7 +108,7 @@ class Respondents(ABC):
 
     @abstractmethod
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield true values with the estimates in `found`, the studies by instrument."""
+        """Yield true values with estimates from `found`, which maps instruments to studies."""
 
     def by_model(
         self, what: str, true: Sequence[float], rows: Sequence[Mapping[str, Any]], name: str
@@ -122,7 +122,7 @@ class Respondents(ABC):
 
 
 def turn(values: Sequence[T], number: int) -> T:
-    """Return the value of a model by its number; the values repeat cyclically."""
+    """Return the value for a model by the model's number; the values repeat cyclically."""
     return values[number % len(values)]
 
 

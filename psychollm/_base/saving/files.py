@@ -1,6 +1,6 @@
 """Functions that write a result to a file and restore it exactly.
 
-The archive is written as a whole or not at all, and reading does not trust it. Members are not
+The archive is written completely or not at all, and it is read as untrusted data. Members are not
 compressed, so all members together are no larger than the file, and a small file cannot expand
 into large data.
 """
@@ -172,7 +172,7 @@ VERSION = 1
 
 
 def save(result: Record, path: str | PathLike[str]) -> Path:
-    """Write a result, as `Result.save` does."""
+    """Write a result to a file; `Result.save` calls this function."""
     file = Path(path)
     writer = Writer()
     tree = writer.node(result, at=type(result).__name__)
@@ -182,7 +182,7 @@ def save(result: Record, path: str | PathLike[str]) -> Path:
 
 
 def read(path: str | PathLike[str]) -> Record:
-    """Return the result that a file contains, as `load` does."""
+    """Return the result that a file contains; `load` calls this function."""
     file = Path(path)
     with SavedArchive(file) as archive:
         tree = archive.tree()

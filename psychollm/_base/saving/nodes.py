@@ -18,7 +18,7 @@ null, true, 3, 0.25, "text"                 itself; a float always has a point o
 {"frame": {...}}                            table of pandas
 ==========================================  ==============================================
 
-A table next to the tree lists each class once, with its name in the tree, its module and its name.
+A separate table lists each class once, with its name in the tree, its module and its class name.
 
 A table is ``{"columns": index, "index": index, "data": [column, ...]}``. An index is
 ``{"range": [start, stop, step], "names": [name]}`` or ``{"levels": [column, ...], "names":
@@ -129,7 +129,7 @@ class Writer:
         self._written: dict[int, str] = {}
 
     def node(self, value: Any, *, at: str) -> Any:
-        """Return the node of a value; `at` is its location for error messages."""
+        """Return the JSON node of a value; `at` is the value's location for error messages."""
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:
@@ -247,7 +247,7 @@ class Reader:
         return array
 
     def value(self, node: Any) -> Any:
-        """Return the value of a node."""
+        """Return the value that a JSON node represents."""
         if isinstance(node, list):
             return tuple(self.value(one) for one in node)
         if not isinstance(node, dict):
@@ -325,7 +325,7 @@ class Reader:
 
 
 def _filled(kind: type[Any], values: Mapping[str, Any]) -> Any:
-    """Return a dataclass instance with these values of its fields."""
+    """Return a dataclass instance with the given field values."""
     made = object.__new__(kind)
     for field in fields(kind):
         if field.name in values:
@@ -388,7 +388,7 @@ _WITH_GAPS = frozenset({"str", "string", "boolean", "Float32", "Float64", *_WHOL
 
 
 def frame_node(frame: "pd.DataFrame", writer: "Writer", at: str) -> Any:
-    """Return the node of a table."""
+    """Return the JSON node that represents a table."""
     data = [
         _column(frame.iloc[:, k], writer, f"{at}[{name!r}]")
         for k, name in enumerate(frame.columns)
@@ -398,7 +398,7 @@ def frame_node(frame: "pd.DataFrame", writer: "Writer", at: str) -> Any:
 
 
 def frame_of(node: Any, reader: "Reader") -> "pd.DataFrame":
-    """Return the table of a node."""
+    """Return the table that a JSON node represents."""
     import pandas as pd
 
     index = _index_of(node["index"], reader)

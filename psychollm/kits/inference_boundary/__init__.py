@@ -32,7 +32,7 @@ class Simulated(Respondents):
     INSTRUMENTS = frozenset({"rule_world"})
 
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Pass at the model's rate for the type of question; few results change between runs."""
+        """Pass with the model's rate for a type of question; reruns rarely change the result."""
         about = prompt.about
         first = self.rng("first", model, prompt.item)
         passes = (first if rng.random() < AGAIN else rng).random() < self.rate(

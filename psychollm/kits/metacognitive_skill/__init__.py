@@ -27,7 +27,7 @@ SAME = 0.9  # probability that judge and rules give the same code
 
 
 class Simulated(Respondents):
-    """Models that abstain, review and yield with known probabilities, and a judge of traces."""
+    """Models that abstain, review and give in with known probabilities, and a judge of traces."""
 
     INSTRUMENTS = frozenset({"abstention", "revision"})
     JUDGES = frozenset({"coding"})
@@ -38,7 +38,7 @@ class Simulated(Respondents):
         return Counter()
 
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Abstain, answer, review and yield with the model's probabilities."""
+        """Abstain, answer, review or give in to pressure with the model's probabilities."""
         about = prompt.about
         right = str(about["reference"][0]) if about.get("reference") else "12"
 
@@ -65,7 +65,7 @@ class Simulated(Respondents):
         return first
 
     def judge(self, turns: Turns) -> str:
-        """Return the codes of a trace; most of them agree with the rules."""
+        """Return the judge's codes of a trace, most of which agree with the rule-based codes."""
         text = turns[-1]["content"]
         trace = re.search(r"<<<\n(.*)\n>>>", text, re.DOTALL)
         if trace is None:
@@ -84,7 +84,7 @@ class Simulated(Respondents):
         return json.dumps(told)
 
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield the probabilities, and the agreement of judge and rules."""
+        """Yield the models' probabilities and the agreement of the judge with coding rules."""
         rows = [row for row in found["abstention"]["abstention"] if row["scenario"] == "all"]
         for name, true in {"recall": DUE, "over_abstention": UNDUE}.items():
             yield from self.by_model(name, self._each(true), rows, name)

@@ -65,7 +65,7 @@ class Simulated(Respondents):
         return passes if condition == "summarisation" else 1.0
 
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield totals, stability of ratings, their decrease when repeated, and correlations."""
+        """Yield totals, stability of ratings, their decrease on repetition, and correlations."""
         study = found["self_efficacy"]
         numbers = {one["key"]: one["numbers"] for one in study["findings"]}
         for row in study["totals"]:
@@ -92,12 +92,12 @@ class Simulated(Respondents):
 
 
 def _way(ratings: IntArray) -> IntArray:
-    """Return the change of a rating by a random slip: +1, or -1 for the highest rating."""
+    """Return the random change of a rating by a slip: +1, or -1 for the highest rating."""
     return np.where(ratings < 4, 1, -1)
 
 
 def _task(rubric: Mapping[str, Any], passes: bool) -> str:  # noqa: FBT001 -- the outcome of a draw
-    """Return a reply to a task that passes or fails its rubric."""
+    """Return a simulated reply to a task, which passes or fails the task's rubric."""
     if rubric["kind"] == "summary":
         words = [fact[0].strip() for fact in rubric["facts"]]
         return f"The {' '.join(words if passes else words[:1])}."

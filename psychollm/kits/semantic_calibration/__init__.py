@@ -15,12 +15,12 @@ POWERS = {"base": 1.0, "instruct": 3.0, "reasoning": 1.8}
 
 
 class Simulated(Respondents):
-    """Models that give one of two answers; in two arms, the likelier answer is too frequent."""
+    """Models that give one of two answers; in two arms, the likelier answer is given too often."""
 
     INSTRUMENTS = frozenset({"semantic_sampling"})
 
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Draw one of two answers; with a power of 1, its frequency is its probability correct."""
+        """Draw one of two answers; with a power of 1, the drawing probability is calibrated."""
         drawn = self.rng("question", prompt.item)
         chance = drawn.uniform(0.5, 1.0)
         likelier_is_right = drawn.random() < chance

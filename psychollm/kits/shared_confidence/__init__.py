@@ -20,7 +20,7 @@ class Simulated(Respondents):
     INSTRUMENTS = frozenset({"self_prediction"})
 
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Predict or answer, depending on the common factor and independent noise."""
+        """Return a prediction or answer that depends on the common factor and on noise."""
         shared = self.ease(prompt.item)
         if prompt.about["part"] == "predict":
             latent = LOADING * shared + np.sqrt(1 - LOADING**2) * rng.normal()
@@ -31,7 +31,7 @@ class Simulated(Respondents):
 
     @property
     def yes(self) -> Any:
-        """Yes rate of each model."""
+        """Rate of yes answers of each model."""
         return np.linspace(*YES, len(self.models))
 
     def ease(self, item: str) -> float:
