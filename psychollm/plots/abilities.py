@@ -30,8 +30,9 @@ MOST_NAMES = 60
 def plot_abilities(result: Abilities, *, level: float = 0.95, ax: "Axes | None" = None) -> "Axes":
     """Draw abilities of respondents with intervals, from high to low.
 
-    Up to sixty respondents are labelled. ``result.to_frame()`` returns the numbers. Respondents
-    without an estimated ability are omitted; their number is printed below the axis.
+    With at most sixty respondents, each one is labelled. ``result.to_frame()`` returns the
+    numbers. Respondents without an estimated ability are omitted; their number is printed below
+    the axis.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def plot_between_models(
     result: "BetweenModels", *, rates: "Confusion | None" = None, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw yes rates against accuracies of the models, with the fitted line and y = x.
+    """Plot each model's yes rate against its accuracy, with the fitted line and the line y = x.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def plot_between_models(
 
 
 def _limits(result: "BetweenModels") -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return limits of both axes within [0, 1] that contain all points and a margin."""
+    """Return axis limits within [0, 1] that contain all points and a margin."""
 
     def around(values: FloatArray) -> tuple[float, float]:
         known = values[np.isfinite(values)]

@@ -1,4 +1,4 @@
-"""Plot of several metrics of a panel with one row per model."""
+"""Plot of several calibration metrics with one row per model."""
 
 import textwrap
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ def plot_calibration_panel(
     Raises
     ------
     OptionError
-        If the panel does not have a metric.
+        If a metric is not in the panel.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Axes in the library's style, created without changing global settings.
 
-The colours are Petroff's sequence of ten, which colour-blind readers can distinguish.
+The colours are Petroff's sequence of ten colours, which colour-blind readers can distinguish.
 
 References
 ----------
@@ -63,7 +63,7 @@ def colour_of(rank: int) -> str:
 
 
 def ink_on(colour: str) -> str:
-    """Return the colour of text on a background, which is dark if the background is pale."""
+    """Return the text colour for a background, which is dark on pale backgrounds."""
     red, green, blue = (int(colour[at : at + 2], 16) / 255.0 for at in (1, 3, 5))
     # The sum is the relative luminance; squaring approximates the transfer function of sRGB.
     return INK if 0.21 * red**2 + 0.72 * green**2 + 0.07 * blue**2 > 0.36 else PAPER
@@ -163,7 +163,7 @@ def name_axes(ax: "Axes", *, x: str = "", y: str = "", title: str = "") -> None:
 def name_rows(
     ax: "Axes", names: Sequence[Any], *, size: float = TICK_SIZE, striped: bool = False
 ) -> None:
-    """Replace the vertical axis by row labels, from top to bottom, and shade every other row."""
+    """Replace the vertical axis with row labels, from top to bottom, and shade every other row."""
     for band in range(0, len(names) if striped else 0, 2):
         ax.axhspan(band - 0.5, band + 0.5, color=STRIPE, lw=0, zorder=0)
     ax.set_yticks(range(len(names)), short_names(names), fontsize=size, color=INK)

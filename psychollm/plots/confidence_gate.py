@@ -1,4 +1,4 @@
-"""Plot of error rate against coverage, with gates."""
+"""Plot of error rate against coverage, with the confidence gates."""
 
 from typing import TYPE_CHECKING
 

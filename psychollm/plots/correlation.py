@@ -58,14 +58,14 @@ def plot_correlation(
         Result of `tetrachoric` or `polychoric`.
     order : {"loading", "clusters", "threshold", "given"}
         Criterion by which rows are sorted: loading on the first component, average-linkage
-        clusters, or threshold. "given" keeps their order.
+        clusters, or threshold. With "given", the rows keep their original order.
     ax : Axes, optional
         Axes to draw on; by default, a new figure is created.
 
     Raises
     ------
     OptionError
-        If the order does not exist.
+        If `order` is not a valid option.
 
     Examples
     --------
@@ -193,8 +193,8 @@ def plot_residuals(
 ) -> "Axes":
     """Draw standardised residuals of pairs; orange pairs agree more than expected from one factor.
 
-    Under one factor, about one pair in twenty exceeds two standard errors. Dots mark pairs with
-    more than three standard errors. ``result.to_frame()`` returns the numbers.
+    Under one factor, about one pair in twenty exceeds two standard errors. Dots mark pairs whose
+    residual exceeds three standard errors. ``result.to_frame()`` returns the numbers.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def plot_matrix(
     Parameters
     ----------
     matrix : ndarray (k, k)
-        Values; NaN cells are empty.
+        Values of the matrix; NaN cells are empty.
     labels : sequence (k,)
         Names of rows and columns; with more than 60 rows, only some names are shown.
     name : str

@@ -40,7 +40,8 @@ def plot_f_beta(result: "FBeta", *, ax: "Axes | None" = None) -> "Axes":
     A curve is solid where the model's F-beta exceeds the F-beta of always answering yes, and
     dotted elsewhere. Models that are best for some value of beta are coloured, and have bootstrap
     bands for these values of beta; the strip on top names them. The dashed and the dash-dotted
-    line are the two baselines, maximised over models. ``result.to_frame()`` returns the numbers.
+    lines are the two baselines, each maximised over models. ``result.to_frame()`` returns the
+    numbers.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ def _curve(ax: "Axes", result: "FBeta", model: int, colour: str | None) -> None:
 
 
 def _band(ax: "Axes", result: "FBeta", model: int, colour: str) -> None:
-    """Draw the bootstrap band of a model where the model is best."""
+    """Draw a model's bootstrap band over the range of beta where the model is best."""
     wins = result.winner == model
     low, high = result.interval[model].T
     ax.fill_between(result.betas, low, high, where=wins, color=colour, alpha=0.22, lw=0, zorder=1)

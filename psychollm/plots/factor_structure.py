@@ -37,13 +37,14 @@ _LOWER_PART = 0.44
 def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None) -> "Axes":
     """Draw each model's loading on the common factor against its threshold.
 
-    Dots are loadings on the first component of the tetrachoric matrix, with a quadratic fit. The
-    continuity correction biases them at extreme thresholds. Diamonds are full-information loadings
-    with intervals, which need no correction. If the fitted model includes lapses (answers at
-    random), filled diamonds account for lapses, and hollow diamonds do not. The left inset shows
-    the first eigenvalues with both null distributions. The right inset shows the R squared of the
-    quadratic fit and its distribution under one factor. ``result.spectrum`` and
-    ``result.one_factor`` contain the numbers.
+    Dots are loadings on the first component of the tetrachoric matrix, with a quadratic fit. At
+    extreme thresholds, the continuity correction biases loadings on the first component. Diamonds
+    are full-information loadings with intervals, which need no continuity correction. If the
+    fitted model includes lapses (answers at random), filled diamonds account for lapses, and
+    hollow diamonds do not. The left inset shows the first eigenvalues with the null distributions
+    under independence and under one factor. The right inset shows the R squared of the quadratic
+    fit and its distribution under one factor. ``result.spectrum`` and ``result.one_factor``
+    contain the numbers.
 
     Parameters
     ----------

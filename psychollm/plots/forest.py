@@ -54,14 +54,15 @@ def plot_forest(
     """Draw a forest plot of one or several estimates of the same models.
 
     Hollow marks denote flagged values; ``to_frame()`` returns the flags. A row without a value
-    shows the reason. Estimates without any value are omitted without changing the other colours.
+    shows the reason. Estimates without any value are omitted; the colours of the other estimates
+    do not change.
 
     Parameters
     ----------
     estimates : Estimate or sequence of Estimate
         Values, intervals and reasons of the same models in the same order.
     names : sequence of str, optional
-        Names in the legend, by default those of the estimates.
+        Names in the legend, by default the names of the estimates.
     reference : float, optional
         Reference value, drawn as a line, such as 0 for a difference and 1/2 for an AUROC.
     order : int array (models,), optional
@@ -179,8 +180,8 @@ def plot_comparisons(
     result : Comparisons
         Result of `psychollm.estimates.comparisons.compare_all`.
     order : array (models,), optional
-        Values by which the models are sorted, for models in the order of their first occurrence in
-        the pairs.
+        Values by which the models are sorted, one value per model, in the order in which the
+        models first occur in the pairs.
     ax : Axes, optional
         Axes to draw on; by default, a new figure is created.
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 def plot_boundary_rates(study: "InferenceBoundary", *, ax: "Axes | None" = None) -> "Axes":
     """Draw each model's pass rate by type of question, with intervals.
 
-    Models are sorted by certainty inversion (the difference between the pass rates of two types),
-    with the largest on top. Names of models with a significant inversion are bold.
+    Models are sorted by certainty inversion (the difference between the pass rates of two types of
+    questions), with the largest on top. Names of models with a significant inversion are bold.
     ``study.to_frame()`` returns the numbers.
 
     Parameters
@@ -93,7 +93,7 @@ def plot_failures(
     Raises
     ------
     LabelError
-        If the type does not exist, or none of its answers failed.
+        If the type of question does not exist, or if none of its answers failed.
 
     Examples
     --------

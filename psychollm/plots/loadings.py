@@ -56,7 +56,7 @@ def plot_loadings(
     Raises
     ------
     LabelError
-        If the errors belong to other variables or factors.
+        If the standard errors belong to other variables or factors.
 
     Examples
     --------

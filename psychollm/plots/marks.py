@@ -1,4 +1,4 @@
-"""Interactive marks of a figure, each with the text of a tooltip and its models.
+"""Interactive marks of a figure, each with a tooltip text and the names of its models.
 
 A plot stores the marks with its axes; a report overlays them on the figure, each with a
 ``<title>``.

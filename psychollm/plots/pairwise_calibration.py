@@ -39,17 +39,18 @@ def plot_pairwise_calibration(
 ) -> "Axes":
     """Draw observed against expected differences in correctness of pairs of models.
 
-    A point is an ordered pair of models, for the questions to which the first answered yes and the
-    second no. The size of a point represents the number of these questions. The expected
-    difference assumes no self-knowledge, so confidence adds no information on the line y = x. The
-    cross is the pooled value with its interval. ``result.to_frame()`` returns the numbers.
+    Each point is an ordered pair of models; it describes the questions that the first model
+    answered with yes and the second with no. The size of a point represents its number of
+    questions. The expected difference assumes no self-knowledge; on the line y = x, confidence
+    adds no information. The cross is the pooled value with its interval. ``result.to_frame()``
+    returns the numbers.
 
     Parameters
     ----------
     result : PairwiseCalibration
         Result of `psychollm.calibration.pairwise_calibration`.
     least : int
-        Minimum number of disagreements of a pair.
+        Minimum number of disagreements of a pair of models.
     ax : Axes, optional
         Axes to draw on; by default, a new figure is created.
 
@@ -123,8 +124,9 @@ def plot_individuation(
     """Draw the AUROC of each model's self-report and of the factor score.
 
     The plot shows three values with bootstrap intervals: the self-report, the factor score
-    dichotomised at the model's own yes rate, and the continuous factor score. The first two have
-    equal yes rates; models are sorted by the difference between these two values.
+    dichotomised at the model's own yes rate, and the continuous factor score. The self-report and
+    the dichotomised score have equal yes rates; models are sorted by the difference between their
+    two AUROCs.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ def plot_wright_map(
     fit : IRTFit or BayesianIRT
         Fitted items.
     abilities : Abilities, optional
-        Result of `ability`, which a Bayesian fit does not need.
+        Result of `ability`; not needed for a Bayesian fit.
     ax : Axes, optional
         Axes to draw on; by default, a new figure is created.
 

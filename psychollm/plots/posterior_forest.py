@@ -36,10 +36,11 @@ def plot_posterior_forest(
     x: str = "",
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw posterior estimates with 50 % intervals and intervals of the estimate's level.
+    """Draw posterior estimates with 50 % intervals and with intervals at the estimate's own level.
 
-    The density of the draws is above the bars. With more than sixty rows, only the highest and
-    lowest thirty are drawn. ``to_frame()`` and ``draws`` contain the numbers.
+    The density of the posterior draws is above each interval. With more than sixty rows, only the
+    thirty highest and the thirty lowest rows are drawn. ``to_frame()`` and ``draws`` contain the
+    numbers.
 
     Parameters
     ----------

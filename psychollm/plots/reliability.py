@@ -156,7 +156,7 @@ def _thinned(size: int) -> Any:
 
 
 def _histogram(values: FloatArray, n: FloatArray) -> FloatArray:
-    """Return one bar per distinct confidence if there are few, or else the counts of bins."""
+    """Return one bar per distinct confidence if there are few values, otherwise counts in bins."""
     if values.size <= _MOST_SPIKES:
         return _wide(values, values, n)
     height, edges = np.histogram(values, bins=_MOST_SPIKES, range=(0.0, 1.0), weights=n)
@@ -216,7 +216,8 @@ def plot_reliability(
         Calibration error to print in the diagram, with its expectation under calibration.
     band : {"consistency", "confidence", "both", "none"}
         "consistency" is the band around the diagonal that contains most curves of calibrated
-        models (`Corp` only). "confidence" is the band around the curve (not for bins).
+        models (`Corp` only). "confidence" is the confidence band around the curve, which is not
+        available for bins.
     ax : Axes, optional
         Axes to draw on; by default, a new figure is created.
 
@@ -225,7 +226,7 @@ def plot_reliability(
     LabelError
         If the model does not exist.
     OptionError
-        If `band` does not exist, or the result has no reliability diagram.
+        If `band` is not a valid option, or if the result has no reliability diagram.
 
     Examples
     --------
@@ -276,7 +277,8 @@ def plot_reliability_grid(
         Calibration error to print in the diagram, with its expectation under calibration.
     band : {"consistency", "confidence", "both", "none"}
         "consistency" is the band around the diagonal that contains most curves of calibrated
-        models (`Corp` only). "confidence" is the band around the curve (not for bins).
+        models (`Corp` only). "confidence" is the confidence band around the curve, which is not
+        available for bins.
     columns : int
         Number of diagrams per row.
     figure : Figure, optional
@@ -292,7 +294,7 @@ def plot_reliability_grid(
     LabelError
         If one of the models does not exist.
     OptionError
-        If `band` does not exist, or the result has no reliability diagram.
+        If `band` is not a valid option, or if the result has no reliability diagram.
 
     Examples
     --------

@@ -49,9 +49,10 @@ def plot_risk_coverage(
 
     At coverage 1, every question is answered. The dashed line is the expected curve for
     uninformative confidence; the dotted line is the curve for the best possible order of answers.
-    With up to three models, all have both baselines and bands. With more models, only the model
-    with the lowest AURC has baselines and a band, but `plot_risk_coverage_grid` draws them for
-    every model. ``result.to_frame()`` returns the numbers.
+    With up to three models, every model has both baselines and a band. With more than three
+    models, only the model with the lowest AURC has baselines and a band, but
+    `plot_risk_coverage_grid` draws them for every model. ``result.to_frame()`` returns the
+    numbers.
 
     Parameters
     ----------

@@ -124,7 +124,7 @@ def _told(shown: Sequence[Null], stop: int) -> list[str]:
 
 
 def _null_of(one: "Null | ParallelAnalysis") -> Null:
-    """Return the null distribution of a parallel analysis; return a null unchanged."""
+    """Return the null distribution of a parallel analysis, or a null distribution unchanged."""
     if isinstance(one, Null):
         return one
     return Null.compare(

@@ -37,7 +37,7 @@ def plot_second_factor(
     names: Sequence[object] | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw second loadings against thresholds, with the 90 % range under each null.
+    """Draw second loadings against thresholds, with the 90 % range under each null distribution.
 
     The sign of a component is arbitrary. Each replicate gets the sign that agrees best with the
     data, which slightly shifts null loadings towards the observed loadings.
@@ -56,7 +56,7 @@ def plot_second_factor(
     Raises
     ------
     ShapeError
-        If a null does not have one loading per threshold.
+        If a null distribution does not have one loading per threshold.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def plot_null(
     Raises
     ------
     ShapeError
-        If the statistic does not have this entry.
+        If the statistic has no entry at this index.
 
     Examples
     --------

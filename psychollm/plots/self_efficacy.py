@@ -102,7 +102,7 @@ def _series(ax: "Axes", study: "SelfEfficacyStudy", rows: list[Any], series: int
 
 
 def _people(ax: "Axes", parts: "list[PeopleScore]") -> None:
-    """Draw the band of people's scores, if these are the same in all conditions, as in a norm."""
+    """Draw the band of people's scores if all conditions have the same scores, as in a norm."""
     means = {float(one.baseline.value[0]) for one in parts}
     if len(means) == 1:
         mean, sd = means.pop(), parts[0].sd

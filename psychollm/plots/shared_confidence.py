@@ -82,7 +82,7 @@ def plot_shared_confidence(
     Raises
     ------
     OptionError
-        If the figure does not exist.
+        If no figure has the given name.
 
     Examples
     --------

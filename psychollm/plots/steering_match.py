@@ -42,10 +42,10 @@ _ROOM = 0.24
 def plot_steering_match(study: SteeringMatch, *, figure: "Figure | None" = None) -> "Figure":
     """Draw the best steering strengths against thresholds, with controls.
 
-    The upper left panel shows the fitted line. The points of this panel have intervals over
-    questions, and are hollow at the limits of the usable strengths. The upper right panel shows
-    the agreement with each target on held-out questions; bars start at the agreement of a constant
-    answer. The lower panels show :math:`R^2` and held-out kappa for the direction and the
+    The upper left panel shows the fitted line. The points of the upper left panel have intervals
+    over questions; hollow points are at the limits of the usable strengths. The upper right panel
+    shows the agreement with each target on held-out questions; bars start at the agreement of a
+    constant answer. The lower panels show :math:`R^2` and held-out kappa for the direction and the
     controls, with their null distributions under permuted questions. ``study.to_frame()``,
     ``study.controls_frame()`` and ``study.null`` contain the numbers.
 
@@ -127,7 +127,7 @@ def _corner(ax: "Axes", text: str, study: SteeringMatch) -> None:
 
 
 def draw_agreement(ax: "Axes", study: SteeringMatch) -> None:
-    """Draw the held-out agreement with each target, compared with that of a constant answer."""
+    """Draw the held-out agreement with each target and the agreement of a constant answer."""
     order = by_value(study.best.thresholds)
     rows = np.arange(order.size)
     constant = study.constant.agreement.value[order]

@@ -1,4 +1,4 @@
-"""Type-2 ROC curves, which show confident correct answers against confident wrong answers."""
+"""Type-2 ROC curves, which plot rates of confident correct against confident wrong answers."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,7 @@ def plot_type2_roc(
 
     The dashed line is the expected curve for uninformative confidence. The legend lists the AUROC
     of each curve with its interval, or the reason why a curve is missing, with the best model
-    first. With up to three models, all have bands. ``result.criteria_frame()`` and
+    first. With up to three models, all curves have bands. ``result.criteria_frame()`` and
     ``result.to_frame()`` return the numbers.
 
     Parameters

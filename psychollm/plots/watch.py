@@ -1,4 +1,4 @@
-"""Plot of the evidence of a watch at each look."""
+"""Plot of the evidence that a watched model has changed, at each look at the data."""
 
 from typing import TYPE_CHECKING
 

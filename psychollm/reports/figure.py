@@ -42,7 +42,7 @@ class Figure:
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Within the context, draw with fixed settings, independently of the user's."""
+    """Within the context, draw figures with fixed settings instead of the user's settings."""
     matplotlib: Any = require("matplotlib", extra="plot", purpose="a report")
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
@@ -97,7 +97,7 @@ def inline_svg(text: str, *, title: str, key: str) -> str:
 
 
 def _with_unique_names(text: str, key: str) -> str:
-    """Prefix every name with the key, and number further elements of the same name."""
+    """Prefix every name in the SVG with the key, and number further elements of the same name."""
     seen: Counter[str] = Counter()
 
     def named(match: "re.Match[str]") -> str:

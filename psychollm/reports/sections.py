@@ -26,7 +26,7 @@ def sections_of(
 
 
 def _titled(layout: Layout, finding: Finding) -> Finding | None:
-    """Return a finding with the title of its section, or None if it appears only at the top."""
+    """Return a finding with its section's title; None if it is only at the top of the page."""
     title = layout.sections.get(finding.key, "") or finding.question or "Findings"
     title = title.removesuffix(":").strip()
     if finding.key != VERDICT:

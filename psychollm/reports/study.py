@@ -1,4 +1,4 @@
-"""Report of a study, as its layout specifies."""
+"""Report of a study, structured by the study's layout."""
 
 from collections.abc import Mapping
 from importlib import import_module

@@ -51,7 +51,7 @@ def _rates(
     *,
     clusters: str | None = None,
 ) -> dict[str, Measure]:
-    """Return one measure per name: a weighted sum of the rates on kinds of questions."""
+    """Return measures by name, each of which is a weighted sum of rates by kind of question."""
     from psychollm.reliability.raters.rate_contrast import rate_contrast
     from psychollm.reliability.raters.ratings import Ratings
 
@@ -199,7 +199,7 @@ class CodedTraces:
 
 
 def traces_of(scores: Mapping[Any, Mapping[Any, Any]]) -> dict[Any, dict[Any, CodedTraces]]:
-    """Return the codes of the first coder that all arms share, by arm and model."""
+    """Return the codes of the first coder common to all arms, by arm and model."""
     found: dict[Any, dict[Any, CodedTraces]] = {}
     shared = [
         one for one in next(iter(scores.values())) if all(one in own for own in scores.values())

@@ -91,7 +91,7 @@ class ArmStudy(Study, Result):
         return tuple(dict.fromkeys(self.model_of))
 
     def of_arm(self, arm: Hashable) -> dict[Any, int]:
-        """Return the row of each model in one arm."""
+        """Return the row index of each model in one arm."""
         rows = zip(self.arm_of, self.model_of, strict=True)
         return {model: row for row, (own, model) in enumerate(rows) if own == arm}
 
@@ -152,7 +152,7 @@ class ArmStudy(Study, Result):
         )
 
     def _judged(self, measure: str, smallest: SmallestEffects) -> Verdicts:
-        """Return the outcome of each contrast for these models."""
+        """Return the outcome of each contrast in a measure."""
         found = self.contrasts[measure]
         return Verdicts(
             tuple(f"{one.first} - {one.second}" for one in found),
@@ -257,7 +257,7 @@ def compare_arms(
     scores : mapping of mappings
         Scores of the instrument by arm, then by model, such as the results of
         `Readings.pooled_scores`. Scores with the same model label are paired across arms. For
-        "coding", scores by arm, then by coder: the first coder common to all arms is used, and
+        "coding", scores by arm, then by coder. The first coder common to all arms is used, and
         models are taken from the coded traces.
     instrument : str
         Name of the instrument, such as "semantic_sampling".
@@ -268,7 +268,7 @@ def compare_arms(
     repeats : {"error", "first", "majority"}
         Treatment of repeats, for "self_prediction".
     bootstrap : int or Bootstrap
-        Resamples of questions, shared by all arms.
+        Number of resamples of questions, which are shared by all arms.
     level : float
         Coverage of the intervals.
     rng : Generator, int or None

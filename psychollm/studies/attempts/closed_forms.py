@@ -1,4 +1,4 @@
-r"""Unbiased pass@k and pass^k of a question, from s successes in n attempts.
+r"""Unbiased estimates of pass@k and pass^k of a question, from s successes in n attempts.
 
 Among all subsets of k of the n attempts, pass@k is the proportion with at least one success, and
 pass^k is the proportion with only successes:

@@ -1,17 +1,17 @@
 r"""Differences between models in pass@k or pass^k, with simultaneous intervals.
 
-With few questions, or near 0 and 1, intervals of Student's t for all differences at once are wide
-and still cover too rarely. Without clusters, the intervals of differences therefore combine Wilson
-intervals of the scores (`psychollm.reliability.means.combined_intervals`). With clusters, which
-may be few, they remain those of Student's t.
+With few questions, or near 0 and 1, simultaneous Student's t intervals of all differences are
+wide, and their coverage is still too low. Without clusters, the intervals of differences therefore
+combine Wilson intervals of the scores (`psychollm.reliability.means.combined_intervals`). With
+clusters, which may be few, the intervals of differences remain Student's t intervals.
 
 If nearly all of n questions have the same value, the estimated variance is too small. One question
 with a value of 0 or 1 is therefore added: with V the variance of a mean p,
 
 .. math:: V^+ = \max\Big(V, \, \frac{n V + p (1 - p) / n}{n + 1}\Big).                    \quad (1)
 
-The effective number of questions is :math:`p (1 - p) / V^+`, and the correlation of the errors of
-two models is their covariance over the root of the product of their :math:`V^+`.
+The effective number of questions is :math:`p (1 - p) / V^+`. The correlation of two models' errors
+is their covariance divided by the square root of the product of both :math:`V^+`.
 """
 
 from dataclasses import dataclass, fields
@@ -57,7 +57,7 @@ def differences_in(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Means:
-    """Means of rows, whose intervals are Wilson intervals."""
+    """Means of rows of values, with Wilson intervals."""
 
     value: FloatArray  # (rows,)
     variance: FloatArray  # (rows,) by (1); 0 if all values are 0 or all are 1
@@ -65,11 +65,11 @@ class _Means:
     n: FloatArray  # (rows,) questions
 
     def at(self, places: IntArray) -> "_Means":
-        """Return some of the rows."""
+        """Return the means of some of the rows."""
         return _Means(*(getattr(self, field.name)[places] for field in fields(self)))
 
     def margins(self, level: float) -> FloatArray:
-        """Return the lower and upper margins (2, rows)."""
+        """Return the lower and upper margins of the intervals (2, rows)."""
         varies = self.variance > 0.0
         spread = self.value * (1.0 - self.value)
         size = np.where(varies, spread / np.where(varies, self.variance, 1.0), self.n)
@@ -78,7 +78,7 @@ class _Means:
 
 
 def _means(values: FloatArray, weight: FloatArray) -> tuple[_Means, FloatArray]:
-    """Return the means of rows, and the contributions of questions to their errors."""
+    """Return the means of rows of values, and each question's contribution to their errors."""
     mean = clustered_mean(np.where(weight > 0.0, values, 0.0), weight, None)
     value = np.clip(np.nan_to_num(mean.value), 0.0, 1.0)
     own, n = np.nan_to_num(mean.se) ** 2, mean.n_clusters

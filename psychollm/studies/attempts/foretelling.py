@@ -7,10 +7,10 @@ posterior of a success probability is
 
 .. math:: p_q \mid s_q \sim \mathrm{Beta}(a + s_q, \; b + n_q - s_q).                     \quad (1)
 
-One draw consists of (a, b), the success probabilities, and the results of the remaining attempts
-up to the k-th. Each draw gives one value of pass@k and of pass^k; the intervals are quantiles of
-these values. The intervals predict further attempts at these questions. Intervals for other
-questions from the population would be wider.
+One draw consists of the parameters (a, b), the success probabilities, and the results of the
+remaining attempts up to the k-th. Each draw gives one value of pass@k and of pass^k; the intervals
+are quantiles of these values. The intervals predict further attempts at the same questions.
+Intervals for other questions from the population would be wider.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ _CONCENTRATIONS = np.exp(np.linspace(np.log(0.01), np.log(100.0), 50))
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Foretold(Result):
-    """Model-based predictions for k attempts at these questions: see `Attempts.foretell`."""
+    """Model-based predictions for k attempts at the same questions: see `Attempts.foretell`."""
 
     model: Labels  # (rows,)
     quantity: tuple[str, ...]  # (rows,) "pass@k" or "pass^k"

@@ -1,13 +1,14 @@
 r"""Frontier of cost and success: models that no other model beats in both.
 
-A model beats another if it succeeds at least as often, costs no more, and is strictly better in at
-least one of the two. `share` is the proportion of bootstrap samples of questions, or of their
-clusters, in which no other model beats the model; it is not a p-value.
+A model beats another if it succeeds at least as often and costs no more, and if it is strictly
+better in success or in cost. `share` is the proportion of bootstrap samples of questions, or of
+their clusters, in which no other model beats the model; it is not a p-value.
 
 A model is significantly worse than another if it succeeds less often at a higher cost, and the
-intervals of both differences exclude zero. The intervals of each quantity are simultaneous over
-all pairs at level 1 - alpha / 2. The probability of any false claim is therefore at most alpha, by
-Berger's intersection-union test and Bonferroni's bound.
+intervals of both differences exclude zero. The intervals of success differences are simultaneous
+over all pairs at level 1 - alpha / 2, and so are the intervals of cost differences. The
+probability of any false claim is therefore at most alpha, by Berger's intersection-union test and
+Bonferroni's bound.
 
 References
 ----------
@@ -155,7 +156,7 @@ def _estimate(
 
 
 def _unbeaten(score: FloatArray, cost: FloatArray) -> BoolArray:
-    """Return whether each model is unbeaten, from arrays (..., models)."""
+    """Return whether no other model beats each model, from successes and costs (..., models)."""
     better = score[..., None, :] - score[..., :, None]  # the last axis indexes the rivals
     cheaper = cost[..., :, None] - cost[..., None, :]
     beats = (better >= 0.0) & (cheaper >= 0.0) & ((better > 0.0) | (cheaper > 0.0))

@@ -137,11 +137,11 @@ class Attempts(Study, Result):
         n_draws: int = 4000,
         rng: RandomState = 0,
     ) -> Foretold:
-        """Predict pass@k and pass^k at these questions with a beta-binomial model.
+        """Predict pass@k and pass^k at the study's questions with a beta-binomial model.
 
         The success probabilities of each model are assumed to follow a beta distribution over
-        questions. The interval predicts pass@k and pass^k of these questions after k attempts at
-        each, including the attempts already made.
+        questions. The interval predicts pass@k and pass^k of the same questions after k attempts
+        at each, including the attempts already made.
 
         Parameters
         ----------
@@ -247,7 +247,7 @@ class Attempts(Study, Result):
         Raises
         ------
         OptionError
-            If no cost or time is known, or the quantity was not computed.
+            If no cost or time is known, or the chosen quantity was not computed.
 
         Examples
         --------

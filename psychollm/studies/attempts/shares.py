@@ -11,10 +11,10 @@ cells, minus their mean sampling variance, estimates
           \text{neither in common:} \quad & \sigma^2_m + \sigma^2_q + \sigma^2_{mq},
           \end{aligned}                                                                   \quad (1)
 
-Solving these equations gives the components of models, questions and interaction, for any pattern
-of missing cells. With families of models, pairs of models within and between families identify
-separate components. The sampling variance of each estimate is the sum of its jackknife variances
-over questions and over models.
+Solving equations (1) gives the variance components of models, questions and interaction, for any
+pattern of missing cells. With families of models, pairs of models within and between families
+identify separate components. The sampling variance of each estimate is the sum of its jackknife
+variances over questions and over models.
 """
 
 from dataclasses import dataclass

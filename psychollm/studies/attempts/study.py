@@ -1,9 +1,9 @@
 r"""Estimate success in several attempts at the same questions.
 
 From s successes in n attempts, pass@k and pass^k have unbiased closed forms
-(`psychollm.studies.attempts.closed_forms`). They are averaged over questions: the unit of
-replication is the question, or the cluster of questions, not the attempt. Intervals are Wilson
-intervals with an effective number of questions and quantiles of Student's t. They remain valid
+(`psychollm.studies.attempts.closed_forms`). The closed forms are averaged over questions. The unit
+of replication is the question, or the cluster of questions, not the attempt. Intervals are Wilson
+intervals with an effective number of questions and quantiles of Student's t, which remain valid
 with few questions and near 0 and 1. Models are compared on the same questions. Without clusters,
 intervals of differences combine Wilson intervals (`psychollm.studies.attempts.differences`).
 
@@ -65,7 +65,7 @@ def attempts(
         attempts), or a long table with one row per attempt. With `successes` and `trials`, a long
         table of counts with one row per model and question.
     model, question : str, optional
-        Columns of a long table; by default, the study looks for common column names.
+        Columns of a long table; by default, columns are found by common names.
     successes, trials : str, optional
         Columns with the numbers of successes and attempts.
     cost, seconds : str, optional
@@ -77,8 +77,8 @@ def attempts(
     clusters : array_like (questions,), optional
         Cluster of each question, such as a family of tasks.
     families : array_like (models,), optional
-        Family of each model. If passed, the variance between models is decomposed into variance
-        between families and variance within families.
+        Family of each model. If families are passed, the variance between models is decomposed
+        into variance between families and variance within families.
     level : float
         Coverage of the intervals: pointwise for values, simultaneous for all differences in one
         quantity.

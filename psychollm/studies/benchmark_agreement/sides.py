@@ -1,4 +1,4 @@
-"""Scores and sampling errors of models in one benchmark, and comparison with another one."""
+"""Scores and sampling errors of models in one benchmark, and agreement with another benchmark."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +38,7 @@ class Side:
 
     @property
     def variance(self) -> FloatArray:
-        """Sampling variance without the part common to all models (models,)."""
+        """Sampling variance of each score, without the part common to all models (models,)."""
         own = own_covariance(self.parts, self.parts)
         least = np.maximum(self.least, _FLOOR * max(float(own.mean()), 0.0))
         return np.asarray(np.maximum(own, least), dtype=np.float64)

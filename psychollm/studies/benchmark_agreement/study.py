@@ -1,15 +1,15 @@
 r"""Agreement of two benchmarks on the ranking of models, corrected for sampling noise.
 
 Two benchmarks rank models differently because they measure different abilities, and because each
-benchmark is a sample of questions. The rank correlation of the observed scores mixes both sources.
-Here the true scores of models in both benchmarks are assumed to be bivariate normal across models.
-Their correlation :math:`\rho` is estimated from the scores and their known sampling errors
-(`true_correlation`).
+benchmark is a sample of questions. The rank correlation of the observed scores mixes differences
+in ability with sampling noise. Here the true scores of models in both benchmarks are assumed to be
+bivariate normal across models. The correlation :math:`\rho` of the true scores is estimated from
+the observed scores and their known sampling errors (`true_correlation`).
 
 Scores within [0, 1] are compared as log odds :math:`\log(p / (1 - p))`. With n questions or
 clusters, p is first replaced by :math:`(n p + 1/2) / (n + 1)`, so that the log odds are finite. On
-this scale, scores in benchmarks of different difficulty or different guessing rates are almost
-linearly related. Other scores are not transformed.
+the log-odds scale, scores in benchmarks of different difficulty or different guessing rates are
+almost linearly related. Other scores are not transformed.
 
 Let :math:`V_b` be the mean sampling variance in benchmark b without the part common to all models,
 and :math:`S_b` the variance of observed scores. The reliability is
@@ -17,8 +17,8 @@ and :math:`S_b` the variance of observed scores. The reliability is
 .. math:: R_b = 1 - V_b / S_b,                                                            \quad (1)
 
 and :math:`\sqrt{R_1 R_2}` is the expected correlation if the true scores correlate perfectly. If
-the F test of :math:`S_b / V_b` is not significant, the benchmark does not distinguish these
-models, and the correlation is undefined.
+the F test of :math:`S_b / V_b` is not significant, benchmark b does not distinguish the models,
+and the correlation is undefined.
 
 Let :math:`\pi_-` be the probability that the benchmarks order two random models oppositely by
 their true scores. This probability and Kendall's rank correlation :math:`\tau` of true scores are
@@ -27,13 +27,13 @@ their true scores. This probability and Kendall's rank correlation :math:`\tau` 
           \tau = 1 - 2 \pi_- = 2 \arcsin(\rho) / \pi.                                     \quad (2)
 
 A pair of models is reversed if its differences in both benchmarks are significant and of opposite
-sign. The p-value of reversal is twice the larger of the two p-values, which are adjusted for the
-number of pairs ("max_t").
+sign. The p-value of reversal is twice the larger of the p-values in the two benchmarks, which are
+adjusted for the number of pairs ("max_t").
 
 The unit of replication is the question, or the cluster of questions. Sampling errors of the two
 benchmarks correlate if questions or clusters have the same label in both; :math:`V_m` of
-`true_correlation` includes this correlation. Models are assumed to be independent. Models of one
-family violate this assumption.
+`true_correlation` includes this correlation. Models are assumed to be independent, but models of
+one family are not.
 
 References
 ----------
@@ -419,7 +419,7 @@ def _tables(both: list[RepeatedScores]) -> tuple[list[Table], Labels]:
 def _estimate(
     found: TrueCorrelation | None, spread_p: FloatArray, sides: list[Side], level: float
 ) -> Estimate:
-    """Return the correlation of true scores and the quantities (2)."""
+    """Return the correlation of true scores, Kendall's tau and probability of opposite order."""
     flag = Reason.NONE
     if found is None or (spread_p > 1.0 - level).any():
         flag = Reason.NOT_DISTINGUISHED

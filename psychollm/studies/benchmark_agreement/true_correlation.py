@@ -20,11 +20,12 @@ Student's t distribution with K - 2 degrees of freedom. The interval therefore c
 
 .. math:: (K - 1) \log\big(1 + t_{K - 2}^2 / (K - 2)\big).                                \quad (3)
 
-The usual quantile of chi-squared, 3.8, is too small for few models: with five models, (3) is 5.9.
+The usual quantile of chi-squared, 3.8, is too small for few models: with five models, the limit
+(3) is 5.9.
 
-All models answer the same questions. The difficulty of these questions shifts the means of all
-models equally. This shift is part of :math:`\hat\mu`, so :math:`V_m` excludes it
-(`own_covariance`).
+All models answer the same questions. The difficulty of the questions shifts the means of all
+models equally. The common shift of the means is part of :math:`\hat\mu`, so :math:`V_m` excludes
+it (`own_covariance`).
 """
 
 from dataclasses import dataclass
@@ -55,7 +56,7 @@ class TrueCorrelation:
 
 
 def own_covariance(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return the covariance of two errors without the part common to all models (models,)."""
+    """Return covariances of two errors without the part common to all models (models,)."""
     # Rows are models; columns are the contributions of questions or clusters to their errors. The
     # covariance is c + v_m within model m and c between models. Deviations from the mean of all K
     # models then have the covariance d_m = (1 - 2 / K) v_m + mean(v) / K; this is solved for v_m.
@@ -76,7 +77,7 @@ def true_correlation(
     errors : ndarray (models, 2, 2)
         Covariance matrix of each model's sampling errors.
     level : float
-        Coverage of the interval (3).
+        Coverage of the interval of the correlation.
 
     Examples
     --------
