@@ -44,7 +44,7 @@ def align(first: ResponsesLike, second: ResponsesLike) -> Aligned:
     Returns
     -------
     Aligned
-        Both tables, and the labels that occur in only one of them.
+        The restricted tables, and the labels that occur in only one of the input tables.
 
     Raises
     ------

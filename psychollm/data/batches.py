@@ -36,7 +36,7 @@ _LABELS = {"string", "large_string", "string_view", "bool", "null"}
 
 
 class CellError(CodeError):
-    """An invalid cell of a batch; `coded_batch` adds its location."""
+    """Error for an invalid cell of a batch; `coded_batch` adds the location of the cell."""
 
     def __init__(self, row: int, what: str) -> None:
         super().__init__(what)
@@ -45,7 +45,7 @@ class CellError(CodeError):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The rule that codes answers."""
+    """Rule for converting answers to codes."""
 
     threshold: float | None
     strict: bool = field(kw_only=True)
@@ -101,7 +101,7 @@ class Rule:
         return self.code(coded)
 
     def code(self, values: FloatArray) -> AnyArray:
-        """Return the code of each value (int8), which is MISSING if there is no answer."""
+        """Return the code of each value as int8, with MISSING where there is no answer."""
         missing = np.isnan(values)
         if self.threshold is None:
             coded = np.where(missing, MISSING, values)
@@ -136,7 +136,7 @@ class Numbered:
         self._translation: IntArray = np.empty(0, dtype=np.int64)
 
     def number(self, column: Any) -> AnyArray:
-        """Return the number of each label of a batch, which is encoded as in `Coded`."""
+        """Return the number of each label of a batch with labels as in `Coded`."""
         if self.labels and len(column):
             _check_alike(self.labels[0], column[0].as_py())
         if not hasattr(column, "dictionary"):
@@ -210,7 +210,7 @@ class _WholeNumbers:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The columns to read, and the number of rows to read at a time."""
+    """Columns to read, and the number of rows to read at a time."""
 
     names: tuple[str, ...]
     batch: int
@@ -224,7 +224,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Source(Selection):
-    """The names of the columns with row labels, column labels and values, and the coding rule."""
+    """Names of the columns with row labels, column labels and values, and the coding rule."""
 
     rule: Rule
 
@@ -240,7 +240,7 @@ class Source(Selection):
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Consecutive row groups of a file, with at least one batch of rows unless it is the last."""
+    """A run of row groups of a file, with at least one batch of rows unless it ends the file."""
 
     path: Path
     groups: tuple[int, ...]
@@ -326,7 +326,7 @@ def _coded(piece: _Piece, source: Source, *, threads: bool) -> Generator[Coded]:
 
 
 def coded_batch(rows: Any, source: Source, name: object, start: int) -> Coded:
-    """Convert an Arrow batch that begins at row `start` to a `Coded`."""
+    """Convert an Arrow batch that begins at row `start` to a `Coded` batch."""
     rows = rows.select(list(source.names))
     where = f"{name}, rows {start:,} to {start + rows.num_rows - 1:,}"
     row, column = (_encoded(rows.column(i), source.names[i], where, start) for i in (0, 1))

@@ -1,10 +1,11 @@
 """Sparse tables, which store filled cells row by row, in memory or in a folder.
 
-A table of 10,000 models and a million questions has ten billion cells. If one in ten is filled, a
-billion answers take 3 GB: each needs its column (two bytes, or four with more than 65,536 columns)
-and its code (one byte). Rows are read in ranges, so that row-wise computations need only one range
-in memory, and several workers can read in parallel. A table may be stored twice, with questions
-and with models as rows; the method `transposed` converts one into the other.
+A table of 10,000 models and a million questions has ten billion cells. If one cell in ten is
+filled, the billion answers take 3 GB. An answer takes two bytes for its column (four with more
+than 65,536 columns) and one byte for its code. Rows are read in ranges, so that row-wise
+computations need only one range in memory, and several workers can read in parallel. A table may
+be stored twice, with questions and with models as rows; the method `transposed` converts one into
+the other.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ LARGE = 1_000_000_000  # bytes; a larger dense table may be kept sparse
 
 
 def is_better_sparse(n_models: int, n_questions: int, n_answers: int) -> bool:
-    """Return whether a table is sparse by default: over 1 GB and less than a third filled."""
+    """Return whether to store a table sparsely: over 1 GB and less than a third filled."""
     cells = n_models * n_questions
     return cells * DENSE_BYTES > LARGE and n_answers * 3 < cells
 
 
 class RepeatedCellError(Exception):
-    """A cell that is filled twice, at `row` and `column`."""
+    """Error for a cell, at `row` and `column`, that is filled twice."""
 
     def __init__(self, row: int, column: int) -> None:
         super().__init__(f"row {row}, column {column}")
@@ -61,14 +62,14 @@ class CellTable(Protocol):
 
     @property
     def start(self) -> IntArray:
-        """Index of the first cell of each row, and the total (rows + 1,)."""
+        """Index of the first cell of each row, followed by the number of cells (rows + 1,)."""
 
     @property
     def n_columns(self) -> int:
         """Number of columns."""
 
     def read(self, low: int, high: int, *, lasting: bool = True) -> Cells:
-        """Return the cells of some rows; the next call may overwrite them, unless `lasting`."""
+        """Return the cells of some rows; if not `lasting`, the next call may overwrite them."""
 
 
 def column_type(n_columns: int) -> type[np.unsignedinteger]:
@@ -115,7 +116,7 @@ class MemoryCells:
 
     @property
     def start(self) -> IntArray:
-        """Index of the first cell of each row, and the total (rows + 1,)."""
+        """Index of the first cell of each row, followed by the number of cells (rows + 1,)."""
         return self.cells.start
 
     @classmethod
@@ -226,7 +227,7 @@ class FolderCells:
         return FolderCells.open, (self.folder,)
 
     def read(self, low: int, high: int, *, lasting: bool = True) -> Cells:
-        """Return the cells of some rows; the next call may overwrite them, unless `lasting`."""
+        """Return the cells of some rows; if not `lasting`, the next call may overwrite them."""
         first, n = int(self.start[low]), int(self.start[high] - self.start[low])
         found = []
         for name, kind in (("columns", column_type(self.n_columns)), ("codes", np.uint8)):
@@ -254,9 +255,9 @@ class FolderCells:
 class CellWriter:
     """Writer of cells in any order into a folder of sorted cells.
 
-    Cells are distributed to files of `bucket_rows` rows each, which are sorted separately; too
-    large a file is divided again. Therefore, a table of any size needs only the memory of a
-    buffer. Without a `folder`, a temporary one is created, which is deleted with the table.
+    Cells are distributed to files of `bucket_rows` rows each, which are sorted separately; a file
+    that is too large is divided again. Writing a table of any size therefore needs only the memory
+    of a buffer. Without a `folder`, a temporary one is created, which is deleted with the table.
     """
 
     def __init__(self, folder: Path | None = None, *, bucket_rows: int = BUCKET_ROWS) -> None:

@@ -4,16 +4,17 @@ Yes means that the reported confidence exceeds the model's threshold: ``value > 
 ``value >= threshold``). The scale is arbitrary (0-1, 0-10, 0-100). The rule and the thresholds are
 recorded with the result.
 
-Rules for the threshold:
+The threshold is given in one of these ways:
 
-* a number: the same threshold for all models;
-* ``"model_median"``, ``"model_mean"``: the median or mean of each model's own reports. Models
-report few distinct values, so half of the answers may *equal* the median. With ``>`` all these
-answers become no, and with ``>=`` yes, so the yes rate may differ greatly from one half;
-* ``"model_balanced"``: the midpoint between two neighbouring reported values of a model that gives
-the yes rate nearest to one half (the higher of two equally near midpoints). No report equals the
-threshold;
-* a mapping from model to threshold, or an array with one threshold per model.
+* A number is the threshold of all models.
+* A mapping or an array contains one threshold per model.
+* ``"model_median"`` and ``"model_mean"`` are the median and the mean of each model's own reports.
+* ``"model_balanced"`` is the midpoint between two neighbouring reported values of a model that
+  gives the yes rate nearest to one half (the higher of two equally near midpoints).
+
+Models report few distinct values, so half of a model's answers may *equal* its median. With ``>``
+all these answers become no, and with ``>=`` yes, so the yes rate may differ greatly from one half.
+No report equals the threshold ``"model_balanced"``.
 """
 
 from collections.abc import Callable, Mapping
@@ -89,7 +90,7 @@ def _balanced(stated: FloatArray) -> float:
 def split(
     values: FloatArray, models: Labels, *, cuts: FloatArray, strict: bool = True
 ) -> tuple[CodeArray, BoolArray]:
-    """Return codes, 1 if a report exceeds its model's threshold, and the mask of missing cells."""
+    """Return codes (1 if a report exceeds its model's threshold, else 0) and the missing mask."""
     missing = np.isnan(values)
     column = cuts[:, None]
     yes = values > column if strict else values >= column

@@ -20,7 +20,7 @@ _WITHOUT_ORDER = re.compile(r"\s*\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}\b")
 
 
 def picked(values: Any, units: Labels, *, some: bool = False) -> Any:
-    """Return the value of each unit by its label; with `some`, absent units have None."""
+    """Return the value of each unit by its label; if `some` is true, absent units get None."""
     # A Series may contain further units, whose values are ignored.
     values = in_pandas(values)
     if hasattr(values, "to_dict") and hasattr(values, "index") and getattr(values, "ndim", 0) == 1:

@@ -36,7 +36,7 @@ _TEXTS = {"string", "large_string", "string_view"}
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """The batches of a source."""
+    """Batches of answers from a source."""
 
     total: int | None  # number of rows, if known
     stream: Generator[Coded]

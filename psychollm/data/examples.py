@@ -72,7 +72,7 @@ class Recorded:
         )
 
     def yes_shares(self) -> FloatArray:
-        """Return P(yes) / (P(yes) + P(no)), NaN if both are zero.
+        """Return P(yes) / (P(yes) + P(no)), NaN if both probabilities are zero.
 
         Examples
         --------
@@ -129,10 +129,11 @@ class Example(Result):
 def load_example(name: ExampleName) -> Example:
     """Load an example data set.
 
-    ``"shared_confidence"`` has 19 SIMULATED models and 2,000 SIMULATED questions. It records
-    whether each model reports that it can answer a question, and whether it answers correctly.
-    Confidence has one common factor. Two models also predict their own correctness beyond it. The
-    data were simulated by ``simulate_study(rng=SEED)`` and stored.
+    ``"shared_confidence"`` has 19 SIMULATED models and 2,000 SIMULATED questions. The data set
+    records whether each model reports that it can answer a question, and whether it answers
+    correctly. Confidence has one common factor. The confidence of two models also predicts their
+    own correctness beyond the common factor. The data were simulated by
+    ``simulate_study(rng=SEED)`` and stored.
 
     ``"smollm2"`` has real replies of SmolLM2-135M-Instruct under 22 combinations of system prompt
     and temperature, each a respondent. Each respondent first predicted whether it would answer 480

@@ -55,7 +55,8 @@ class ScanLabels(Result):
 class InFolder(Sparse):
     """The filled cells in a folder.
 
-    It is pickled as its path, so a worker must have access to the same disk.
+    An `InFolder` is pickled as the path of its folder, so a worker must have access to the same
+    disk.
     """
 
     folder: Path

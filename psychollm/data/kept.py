@@ -40,7 +40,7 @@ class Dense:
             object.__setattr__(self, name, array)
 
     def check_dense(self, argument: str) -> None:
-        """Do nothing: the table is dense."""
+        """Do nothing, because the table is already dense."""
 
     @property
     def highest(self) -> int:
@@ -107,7 +107,7 @@ class Dense:
         return Sparse.of(self.by_question)
 
     def blocks(self, size: int | None) -> Iterator[tuple[CodeArray, BoolArray]]:
-        """Yield codes and missing of successive blocks of questions."""
+        """Yield codes and missing masks of successive blocks of questions."""
         step = size or block_size(len(self.codes))
         for low in range(0, self.codes.shape[1], step):
             yield self.codes[:, low : low + step], self.missing[:, low : low + step]
@@ -176,7 +176,7 @@ class Sparse:
         return table.transposed()
 
     def sparse(self) -> Sparse:
-        """Return the same cells in memory."""
+        """Return the sparse table with its cells in memory."""
         if isinstance(self.by_question, MemoryCells):
             return self
         return Sparse.of(MemoryCells(self.by_question.read(0, self.n_questions), self.n_models))
@@ -187,7 +187,7 @@ class Sparse:
             yield self.by_question.read(low, high)
 
     def _numbered(self, kind: type[np.integer[Any]]) -> Iterator[tuple[AnyArray, Cells]]:
-        """Yield cells of successive ranges, and the question of each cell."""
+        """Yield the cells of successive ranges of questions, and the question of each cell."""
         low = 0
         for cells in self._each():
             rows = np.arange(low, low + cells.start.size - 1, dtype=kind)
@@ -269,7 +269,7 @@ class Sparse:
         return Dense(codes, missing)
 
     def blocks(self, size: int | None) -> Iterator[tuple[CodeArray, BoolArray]]:
-        """Yield codes and missing of successive blocks of questions; only one block is dense."""
+        """Yield codes and missing masks of blocks of questions, only one of which is dense."""
         return dense_blocks(self.by_question, size)
 
 
@@ -281,7 +281,7 @@ def _size(n: float) -> str:
 
 
 def _places(chosen: IntArray | None, n: int) -> AnyArray | None:
-    """Return the new index of each of n labels (-1 if dropped); None if no index changes."""
+    """Return the new index of each of n labels (-1 if dropped), or None if no index changes."""
     if chosen is None:
         return None
     places = np.full(n, -1, dtype=np.int32)

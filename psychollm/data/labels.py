@@ -170,7 +170,7 @@ def listed(labels: Sequence[Any]) -> str:
 def reorder(
     kind: str, labels: Labels, like: Labels, *, of: str = "the two tables"
 ) -> IntArray | None:
-    """Return positions that put `labels` in the order of `like`, or None if they are in order."""
+    """Return positions that put `labels` in the order of `like`, or None if already in order."""
     if labels == like:
         return None
     row = {label: position for position, label in enumerate(labels)}

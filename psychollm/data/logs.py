@@ -140,14 +140,14 @@ def read_logs(
     Returns
     -------
     LogImport
-        The table ``responses``, the long ``frame``, the ``confidence``, and a ``summary()`` of
-        kept and dropped scores.
+        Result with the table ``responses``, the long ``frame``, the ``confidence``, and a
+        ``summary()`` of kept and dropped scores.
 
     Raises
     ------
     InputError
-        If a file is damaged, hostile or not a log, or if a required option is missing; the message
-        lists its choices.
+        If a file is damaged, malicious or not a log, or if a required option is missing; the
+        message lists the possible values.
     MissingPackageError
         If zstandard is needed for a compressed log, or pyarrow for Parquet, and is not installed.
 
@@ -258,13 +258,13 @@ def read_scores(
     Returns
     -------
     ScoreLog
-        The long ``frame``, and a ``summary()`` of kept and dropped scores.
+        Result with the long ``frame``, and a ``summary()`` of kept and dropped scores.
 
     Raises
     ------
     InputError
-        If a file is damaged, hostile or not a log, or if a required option is missing; the message
-        lists its choices.
+        If a file is damaged, malicious or not a log, or if a required option is missing; the
+        message lists the possible values.
     MissingPackageError
         If zstandard is needed for a compressed log, or pyarrow for Parquet, and is not installed.
     LabelError
@@ -358,7 +358,7 @@ def _frame(
     by_content: bool,
     keep: Sequence[str] = (),
 ) -> tuple["pd.DataFrame", int]:
-    """Return the long record, and the number of questions that share a label with another."""
+    """Return the long record, and the number of questions whose label another question has."""
     import pandas as pd
 
     n_apart = 0
@@ -391,7 +391,7 @@ def _frame(
 
 
 def _warn_of_strangers(task: str, runs: Sequence[Run], labels: Sequence[Sequence[str]]) -> None:
-    """Warn if a run shares no question with other models, as when the wordings differ."""
+    """Warn if a run shares no question with other models, as when wordings differ."""
     counts = Counter(label for named in labels for label in set(named))
     for run, named in zip(runs, labels, strict=True):
         if named and all(counts[label] == 1 for label in named):

@@ -1,4 +1,4 @@
-"""Reading of scores that are words, such as "left", as categories."""
+"""Functions that read scores given as words, such as "left", as categories."""
 
 from collections.abc import Iterable
 from os import PathLike

@@ -1,4 +1,4 @@
-"""Combination of repeats into one score per model and question."""
+"""Combination of repeated answers into one score per model and question."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias

@@ -154,7 +154,7 @@ class LogImport(ScoreLog):
     Parameters
     ----------
     responses : Responses (models, questions)
-        1 = correct, 0 = wrong; missing if there is no score.
+        Table of answers: 1 = correct, 0 = wrong, missing if there is no score.
     confidence : DataFrame (models, questions) or None
         Confidence (mean of the combined repeats), if the logs have any.
     repeats : str or None

@@ -142,7 +142,7 @@ def check_codes(
 def warn_of_codes(values: FloatArray, questions: Labels, argument: str) -> None:
     """Warn if values (models, questions) in memory look like codes for missing answers.
 
-    Unlike in files, single digits are treated as scores.
+    For values in memory, single digits are treated as scores.
     """
     odd = suspects(values)
     odd = odd[(odd >= _SURE) | (odd <= -_DIGITS[0])]

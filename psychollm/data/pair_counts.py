@@ -219,7 +219,7 @@ def _sum_of_blocks(
     weights: FloatArray | None,
     device: str | None,
 ) -> tuple[FloatArray, ...]:
-    """Return joint, yes, n and squares, summed over all blocks."""
+    """Return the counts joint, yes, n and squares, summed over all blocks."""
     total = [np.zeros((k, k)) for _ in range(3 if weights is None else 4)]
     for arrays in _counts_of_blocks(blocks, weights, device):
         for mine, added in zip(total, arrays, strict=True):

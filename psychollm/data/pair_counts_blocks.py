@@ -1,12 +1,12 @@
 """Pair counts of tables that exceed memory, counted in blocks or from batches of long tables.
 
-Counts of pairs of models add over questions. Therefore, a table that exceeds one machine is stored
-in blocks, each with all answers to its questions, for example one file per benchmark. A worker
-reads and counts a block and returns three matrices. A question in two blocks raises an error,
-because pairs of answers in different blocks would be lost.
+Counts of pairs of models add over questions. Therefore, a table that exceeds the memory of one
+machine is stored in blocks, each with all answers to its questions, for example one file per
+benchmark. A worker reads and counts a block and returns three matrices. A question in two blocks
+raises an error, because pairs of answers in different blocks would be lost.
 
-A long file of a hundred million answers takes gigabytes as a frame and 25 MB as bits. The file is
-read in batches, each answer sets two bits, and the bits are counted. The required memory is one
+A long file of a hundred million answers takes gigabytes as a DataFrame and 25 MB as bits. The file
+is read in batches, each answer sets two bits, and the bits are counted. The required memory is one
 batch plus ``rows x columns / 4`` bytes. Several workers read row groups in parallel, but bits are
 set in the order of the file, so counts, labels and errors do not depend on the number of workers.
 """

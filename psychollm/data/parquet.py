@@ -1,4 +1,4 @@
-"""Opening of Parquet files with pyarrow.
+"""Function that opens Parquet files with pyarrow.
 
 Untrusted files are opened with limits, because repeated values are compressed and a file of a few
 bytes may declare any number of values.

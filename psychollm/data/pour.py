@@ -1,4 +1,4 @@
-"""Reading of long tables of any size, in batches, into a container of answers."""
+"""Functions that read long tables of any size, in batches, into a container of answers."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class Responses(Result):
     codes : int16 array (models, questions)
         Codes, 0 if missing; all arrays are read-only.
     missing : bool array (models, questions)
-        True if there is no answer.
+        Mask that is True where there is no answer.
     models, questions : tuple
         Unique labels.
     coding : str
@@ -200,7 +200,8 @@ class Responses(Result):
         strict : bool
             Whether yes means ``value > threshold`` (default) or ``value >= threshold``.
         duplicates : {"error", "first", "last"}
-            How to treat repeated answers to a question; "first" and "last" load all rows at once.
+            How to treat repeated answers to a question; "first" and "last" load all rows into
+            memory.
         sparse : bool, optional
             Whether to store only the answers, at three bytes each. By default, a table is sparse
             if a dense table, at three bytes per cell, would exceed 1 GB and less than a third of
@@ -537,7 +538,7 @@ class Responses(Result):
     def blocks(self, size: int | None = None) -> Iterator[tuple[CodeArray, BoolArray]]:
         """Yield codes and mask of missing answers for successive blocks of questions.
 
-        Sparse tables are also possible, because only one block at a time is dense.
+        Sparse tables are also accepted, because only one block at a time is dense.
 
         Parameters
         ----------

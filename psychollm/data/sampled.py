@@ -60,7 +60,7 @@ class SampledAnswers(Result):
         models: Iterable[Any] | None = None,
         questions: Iterable[Any] | None = None,
     ) -> Self:
-        """Build from classes (models, questions, samples), or (questions, samples) for one model.
+        """Build the object from classes (models, questions, samples), or (questions, samples).
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class SampledAnswers(Result):
         loglik: str | None = None,
         n_tokens: str | None = None,
     ) -> Self:
-        """Build from a table with one row per sample.
+        """Build the object from a table with one row per sample.
 
         Parameters
         ----------

@@ -21,9 +21,9 @@ from psychollm.data.table import MAX_CODE
 class Scan(Responses):
     """Responses of any size, whose filled cells are in a folder.
 
-    The function `scan` creates such an object. It is pickled as the path of its folder, so workers
-    must have access to the same disk. `select`, `flip` and `transpose` return sparse tables in
-    memory.
+    The function `scan` creates such an object. A scan is pickled as the path of its folder, so
+    workers must have access to the same disk. `select`, `flip` and `transpose` return sparse
+    tables in memory.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Scan(Responses):
         return np.diff(self.by_question.start)
 
     def responses(self, *, sparse: bool | None = None) -> Responses:
-        """Return the same answers as a table in memory.
+        """Return the answers of the scan as a table in memory.
 
         Parameters
         ----------
@@ -180,8 +180,8 @@ def scan(
     Notes
     -----
     For any number of answers, reading needs about 0.5 GB of memory in addition to the labels and
-    the data of the engine. It also needs eight bytes of disk space per answer; the result takes
-    three to five bytes.
+    the data of the engine. Reading also needs eight bytes of disk space per answer; the result
+    takes three to five bytes.
 
     Examples
     --------

@@ -1,19 +1,21 @@
 """Validity screen for respondents, which flags models with reasons but drops none.
 
 A model's confidence is not informative about self-knowledge, and biases a factor solution, if it
-does not vary, is inversely related to correctness, or repeats another model's. The flags, each
-with a reason in words, are:
+does not vary, is inversely related to correctness, or copies the confidence of another model. The
+flags, each with a reason in words, are:
 
-* too few: fewer than `min_answers` answers;
-* constant: all answers are yes, or all are no;
-* near constant: the yes rate is below `near_constant` or above 1 - `near_constant`;
-* inverted: yes is associated with wrong answers. This is a one-sided Fisher's exact test of the
-model's 2 x 2 table of yes and correct, with Holm's adjustment for the number of tested models. If
-no model is inverted, the probability of any such flag is at most `alpha`, for any number of
-questions;
-* clone: the agreement with another model beyond chance (Cohen's kappa) is at least
-`clone_agreement`. With balanced yes rates, a kappa of .95 corresponds to a tetrachoric correlation
-of .997. Constant and nearly constant models are excluded, because they agree for lack of variance.
+* too few: the model has fewer than `min_answers` answers.
+* constant: all answers are yes, or all are no.
+* near constant: the yes rate is below `near_constant` or above 1 - `near_constant`.
+* inverted: yes is associated with wrong answers.
+* clone: the agreement beyond chance with another model is at least `clone_agreement`.
+
+Inversion is tested by a one-sided Fisher's exact test of the model's 2 x 2 table of yes and
+correct, with Holm's adjustment for the number of tested models. If no model is inverted, the
+probability of flagging any as inverted is at most `alpha`, for any number of questions. Agreement
+beyond chance is Cohen's kappa. With balanced yes rates, a kappa of .95 corresponds to a
+tetrachoric correlation of .997. Constant and nearly constant models are never flagged as clones,
+because their lack of variance makes them agree.
 
 References
 ----------
@@ -125,7 +127,7 @@ def validity_screen(
     Screen
         Flags, reasons and statistics of each model. `usable` is False for models with too few
         answers, constant and inverted models, and all clones except the first. Nearly constant
-        models remain usable, because they may be cautious or bold.
+        models remain usable, because they may be genuinely cautious or bold.
 
     Raises
     ------
@@ -161,7 +163,7 @@ def validity_screen(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScreenRules:
-    """The options of `validity_screen`."""
+    """Options of `validity_screen`."""
 
     min_answers: int = 30
     near_constant: float = 0.02

@@ -14,8 +14,8 @@ Two-choice answers with ratings follow the meta-d' model of Maniscalco and Lau (
 to a question of class s in {0, 1} is 1 if evidence :math:`N((s - 1/2) d', 1)` exceeds the
 criterion c. The rating is based on other evidence, :math:`N((s - 1/2) M d', 1)`, truncated to the
 side of the criterion k that agrees with the answer. The rating is one plus the number of distances
-:math:`\delta_1 < \delta_2 < \dots` from k that this evidence exceeds. M is the ratio meta-d'/d',
-and :math:`k = M c` ("scaled") or :math:`k = c` ("fixed").
+:math:`\delta_1 < \delta_2 < \dots` from k that the truncated evidence exceeds. M is the ratio
+meta-d'/d', and :math:`k = M c` ("scaled") or :math:`k = c` ("fixed").
 
 References
 ----------

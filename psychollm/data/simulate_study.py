@@ -67,16 +67,16 @@ def simulate_study(
     """Simulate yes/no confidence and correctness of models with one common factor.
 
     Thresholds are evenly spaced from -1.8 (bold) to 1.8 (cautious). Loadings range from .60 to .95
-    and abilities from -0.3 to 1.0, each in a different order of the models.
+    and abilities from -0.3 to 1.0; both are assigned to the models in different orders.
 
     Parameters
     ----------
     n_models, n_questions : int
         Number of models, and of questions.
     self_knowledge : mapping, optional
-        Weight k by index of the model, by default 0.6 for models 5 and 12. The weight is 0 for all
-        other models. This weight determines how much a model's confidence depends on its own
-        correctness beyond the common factor.
+        Weight k of the private signal by index of the model, by default 0.6 for models 5 and 12.
+        All other models have a weight of 0. The weight determines how much a model's confidence
+        depends on its own correctness beyond the common factor.
     easiness_loading : float
         Loading of correctness on the easiness of a question.
     easiness_correlation : float

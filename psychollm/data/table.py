@@ -43,7 +43,7 @@ def as_table(
     questions: Iterable[Any] | None = None,
     argument: str = "responses",
 ) -> Table:
-    """Convert data to a labelled table; `models` and `questions` replace its own labels."""
+    """Convert data to a labelled table; `models` and `questions` replace the data's labels."""
     if isinstance(data, Table) and models is None and questions is None:
         return data
     data = in_pandas(data)
@@ -206,7 +206,7 @@ _WRONG = {"incorrect", "wrong", "false", "no", "fail", "failed", "i", "n", "fail
 
 
 def word_advice(words: Iterable[str], name: str) -> str:
-    """Return the remedy, for an error message, for words: map them to numbers or to missing.
+    """Return the advice in an error message about words: map them to numbers or to missing.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def word_advice(words: Iterable[str], name: str) -> str:
 
 
 def _advice(table: Table, bad: BoolArray, words: str) -> str:
-    """Return the remedy, for an error message, for values that are not numbers."""
+    """Return the advice in an error message about values that are not numbers."""
     values = table.values[bad]
     full = np.asarray(bad.any(axis=0) & (bad | is_missing(table.values)).all(axis=0))
     first = int(np.flatnonzero(bad.any(axis=0))[0])

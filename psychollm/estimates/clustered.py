@@ -1,4 +1,4 @@
-r"""Intervals from few clusters of unequal size.
+r"""Confidence intervals from few clusters of unequal size.
 
 Questions about one passage are dependent: a thousand questions in five passages can carry as
 little information as five independent questions. With :math:`h_g` the proportion of weight of
@@ -21,11 +21,12 @@ interval is as wide as the t interval,
 .. math:: \lambda' = 2 \Phi\Big(t_{\nu,\, (1 + \lambda) / 2}
           \big/ \big(1 - \textstyle\sum_g h_g^2\big)^{1/2}\Big) - 1                      \quad (3)
 
-These are Hesterberg's expanded percentiles, generalised to clusters of any size.
+Percentiles at the level :math:`\lambda'` are Hesterberg's expanded percentiles, generalised to
+clusters of any size.
 
 Clusters of equal size can differ in information. If few clusters contribute most of a variance,
-the precision of the variance depends on their number. For estimates that are sensitive to this,
-the degrees of freedom are at most
+the precision of the estimated variance depends on the number of these clusters. For estimates that
+are sensitive to unequal information, the degrees of freedom are at most
 
 .. math:: G_e = \Big( \sum_g r_g^2 \Big)^2 \Big/ \sum_g r_g^4,                            \quad (4)
 
@@ -35,11 +36,12 @@ of squares whose variance is estimated from the fourth powers of the sums,
 .. math:: \nu' = 2 G_e \big/ (1 - G_e / G),                                              \quad (5)
 
 If the sums are normal, :math:`G_e` is a third of the number of clusters. Some estimates, such as
-chance-corrected agreement, are also skewed if few clusters contain rare categories. Their degrees
-of freedom are at most :math:`3 G_e / 2`, which is half of the number of clusters for normal sums.
+chance-corrected agreement, are also skewed if few clusters contain rare categories. For skewed
+estimates, the degrees of freedom are at most :math:`3 G_e / 2`, which is half of the number of
+clusters for normal sums.
 
 A pilot study predicts the precision of a later study. If the sums of its G clusters have excess
-kurtosis :math:`\kappa`, its estimated variance has a relative variance of :math:`2 / \nu + \kappa
+kurtosis :math:`\kappa`, the estimated variance has a relative variance of :math:`2 / \nu + \kappa
 / G`. This corresponds to
 
 .. math:: \nu_0 = \frac{2}{2 / \nu + \max(0, \hat\kappa) / G}, \qquad
@@ -77,7 +79,7 @@ FEW = 3.5  # five clusters of equal size have 4 degrees of freedom, four have 3
 
 
 def satterthwaite(shares: FloatArray) -> FloatArray:
-    """Return the degrees of freedom (2) of variances, from `shares` (..., clusters)."""
+    """Return the degrees of freedom of variances by equation (2) from `shares` (..., clusters)."""
     # The share of a cluster without weight is 0. With a single cluster, the result is NaN.
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = shares**2 / (1.0 - shares)
@@ -94,35 +96,35 @@ def effective_shares(member: IntArray, correlation: FloatArray) -> FloatArray:
 
 
 def corrected_sums(sums: FloatArray, shares: FloatArray) -> FloatArray:
-    """Return the sums over clusters, scaled so that their squares add up to the variance (1)."""
+    """Return the sums over clusters, scaled so that their squares sum to the variance (1)."""
     # Shapes: sums, shares (..., clusters).
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(shares < 1.0, sums / np.sqrt(1.0 - shares), np.nan))
 
 
 def telling_clusters(sums: FloatArray) -> FloatArray:
-    """Return the effective number (4) of clusters of a variance, from `sums` (clusters, ...)."""
+    """Return the effective number of clusters by equation (4), from `sums` (clusters, ...)."""
     squares = sums**2
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(squares.sum(axis=0) ** 2 / (squares**2).sum(axis=0))
 
 
 def tail_freedom(sums: FloatArray) -> FloatArray:
-    """Return the degrees of freedom (5) of a variance, from `sums` (clusters, ...)."""
+    """Return the degrees of freedom of a variance by equation (5), from `sums` (clusters, ...)."""
     telling = telling_clusters(sums)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(2.0 * telling / np.maximum(1.0 - telling / len(sums), 0.0))
 
 
 def skewed_freedom(sums: FloatArray) -> FloatArray:
-    """Return 3/2 of the effective number (4) of clusters: for normal sums, half their number."""
+    """Return 3/2 of the effective number of clusters: for normal sums, half of all clusters."""
     return 1.5 * telling_clusters(sums)
 
 
 def pilot_freedom(
     df: FloatArray, squares: FloatArray, fourths: FloatArray, count: FloatArray
 ) -> FloatArray:
-    """Return the degrees of freedom (6) of the variance of a pilot study.
+    """Return the degrees of freedom of the variance of a pilot study, by equation (6).
 
     Parameters
     ----------
@@ -156,7 +158,7 @@ class Units:
 
     @property
     def few(self) -> BoolArray:
-        """Whether clusters are too few for a valid interval (models,)."""
+        """Whether each model has too few clusters for a valid interval (models,)."""
         return few(self.df)
 
     def flagged(self, flags: Sequence[Reason], value: FloatArray) -> tuple[Reason, ...]:
@@ -185,7 +187,7 @@ class Units:
         return np.where(enough, p_value, np.nan), flagged
 
     def level(self, level: float) -> FloatArray:
-        """Return the level (3) at which percentiles of resamples are taken (models,)."""
+        """Return the level at which percentiles are taken (models,), by equation (3)."""
         return expanded_level(level, self.df, self.shortfall)
 
 
@@ -204,7 +206,7 @@ def units_of(weights: FloatArray | BoolArray, clusters: IntArray | None) -> Unit
 
 
 def expanded_level(level: float, df: Any, shortfall: Any = None) -> FloatArray:
-    """Return the level (3) at which percentiles of resamples are taken."""
+    """Return the level at which percentiles of resamples are taken, by equation (3)."""
     # Shapes: df (...); shortfall (...).
     finite = np.isfinite(df)
     freedom = np.where(finite, df, 1.0)
@@ -214,7 +216,7 @@ def expanded_level(level: float, df: Any, shortfall: Any = None) -> FloatArray:
 
 
 def tail_of_t(p_value: Any, df: Any) -> FloatArray:
-    """Convert two-sided p-values from resamples to p-values under t, by the inverse of (3)."""
+    """Convert two-sided p-values from resamples to p-values under t, inverting equation (3)."""
     finite = np.isfinite(df)
     freedom = np.where(finite, df, 1.0)
     t = ndtri(0.5 * np.asarray(p_value)) * np.sqrt(freedom / (freedom + 1.0))

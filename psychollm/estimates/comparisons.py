@@ -9,20 +9,20 @@ distribution of
 for any set S of estimates, where :math:`s_j` is the standard deviation of the draws. With
 :math:`t_j = |\hat\theta_j| / s_j` the single-step p-value is :math:`P(M_\text{all} \ge t_j)`, and
 :math:`\hat\theta_j \pm c s_j` with c the quantile of M are simultaneous intervals. The step-down
-method tests the largest t first. It compares each t with the maximum over this t and all smaller
-t, and makes the p-values monotone. Step-down p-values are never larger than single-step p-values,
-and still control the familywise error rate.
+method tests the largest t first. The step-down method compares each t with the maximum over this t
+and all smaller t, and makes the p-values monotone. Step-down p-values are never larger than
+single-step p-values, and still control the familywise error rate.
 
-In (1) the standard deviation is the same in each resample. M therefore lacks the heavier tails of
-t, which are due to the estimation of s. With :math:`\nu` degrees of freedom (questions, or
-clusters, minus one) the statistic is therefore transformed to the scale of M by
+In equation (1), the standard deviation is the same in each resample. The maximum M therefore lacks
+the heavier tails of t, which are due to the estimation of s. With :math:`\nu` degrees of freedom
+(questions, or clusters, minus one) the statistic is transformed to the scale of M by
 
 .. math:: z_j = \Phi^{-1}\bigl(T_\nu(t_j \sqrt{\nu / (\nu + 1)})\bigr),                   \quad (2)
 
 where :math:`T_\nu` is the distribution function of Student's t. The critical value is transformed
-back. In simulations of 20 models with equal, normal scores on 50 questions, this lowers the
-familywise error rate (nominally 5 %) from 13 % to between 6 and 7 %. With ten models and ten
-clusters, the familywise error rate falls from 41 % to 8 %.
+back. In simulations of 20 models with equal, normal scores on 50 questions, the transformation
+lowers the familywise error rate (nominally 5 %) from 13 % to between 6 and 7 %. With ten models
+and ten clusters, the familywise error rate falls from 41 % to 8 %.
 
 References
 ----------
@@ -113,9 +113,9 @@ def max_t(value: Any, draws: Any, *, df: Any = None, level: float = 0.95) -> Max
     Returns
     -------
     MaxT
-        Adjusted p-values and intervals. An estimate that is constant over resamples is not part of
-        the maximum. The p-value of such an estimate is 1 if the estimate is zero, and otherwise 1
-        / (resamples + 1).
+        Adjusted p-values and intervals. An estimate that is constant over resamples is excluded
+        from the maximum. The p-value of such an estimate is 1 if the estimate is zero, and
+        otherwise 1 / (resamples + 1).
 
     Raises
     ------
@@ -221,7 +221,7 @@ def _degrees(df: Any, m: int) -> FloatArray:
 
 
 def _statistic(value: FloatArray, se: FloatArray, tested: BoolArray, df: FloatArray) -> FloatArray:
-    """Return the statistics, transformed to the scale of the maximum by (2)."""
+    """Return the statistics, transformed to the scale of the maximum by equation (2)."""
     z = np.full(value.size, np.nan)
     t, few = np.abs(value[tested]) / se[tested], np.isfinite(df[tested])
     nu = df[tested][few]
@@ -231,7 +231,7 @@ def _statistic(value: FloatArray, se: FloatArray, tested: BoolArray, df: FloatAr
 
 
 def _margin(critical: float, se: FloatArray, df: FloatArray) -> FloatArray:
-    """Return margins of error of simultaneous intervals, by the inverse of (2)."""
+    """Return margins of error of simultaneous intervals, by the inverse of equation (2)."""
     few = np.isfinite(df)
     multiple = np.full(se.size, critical)
     if np.isfinite(critical):
@@ -342,12 +342,12 @@ def compare_all(
     adjustment : {"holm", "bonferroni", "bh", "by", "max_t"}
         Adjustment of p-values for the number of pairs. "max_t" is the step-down method of `max_t`:
         it accounts for shared models, rejects more hypotheses than "holm", and provides
-        simultaneous intervals. Other intervals are pointwise.
+        simultaneous intervals. The other adjustments give pointwise intervals.
     tail : {"t", "resamples"}
         Source of the unadjusted p-values. "t" divides the difference by its bootstrap standard
         error and uses Student's t. "resamples" uses twice the proportion of resamples beyond zero,
-        so that p-values are at least 2 / (n + 1) for n resamples. With 2,000 resamples and 190
-        pairs, "holm" could then not reject any hypothesis.
+        so that p-values are at least 2 / (n + 1) for n resamples. With 190 pairs, "holm" could not
+        reject any hypothesis if p-values were computed from 2,000 resamples.
     df : float, optional
         Degrees of freedom of the standard errors. By default, one less than the smaller `n` of the
         two models or, with clusters, the smaller `df` of the two models. With ten clusters and ten
@@ -359,8 +359,8 @@ def compare_all(
     Returns
     -------
     Comparisons
-        Comparisons of all pairs. Pairs with an undefined value are NaN and do not count in the
-        adjustment.
+        Comparisons of all pairs. Pairs with an undefined value have NaN results and do not count
+        in the adjustment.
 
     Raises
     ------

@@ -9,11 +9,12 @@ over resamples. For *models like these*, the models are also treated as a sample
 .. math:: V = \frac{s_d^2}{M} + \max\Big(0, \frac{1}{M (M - 1)} \sum_{m \neq k} S_{mk}\Big),
           \qquad s_d^2 = \frac{1}{M - 1} \sum_m (d_m - \bar d)^2.                         \quad (1)
 
-The first term contains the variance between models and the sampling error of each model. The
-second term contains the sampling error of questions that models share. The interval is :math:`\bar
-d \pm t_\nu \sqrt V` with Satterthwaite's degrees of freedom; the first term has M - 1 degrees of
-freedom. Arms without a common model are compared by their means over models. The first term is
-then the sum of one such term for each arm, with its own degrees of freedom.
+The first term of equation (1) contains the variance between models and the sampling error of each
+model. The second term of equation (1) contains the sampling error of questions that models share.
+The interval is :math:`\bar d \pm t_\nu \sqrt V` with Satterthwaite's degrees of freedom; the first
+term has M - 1 degrees of freedom. Arms without a common model are compared by their means over
+models. For arms without a common model, the first term of equation (1) is a sum with one term for
+each arm, with its own degrees of freedom.
 
 Differences of rates are within [-1, 1], and their bootstrap standard errors are zero if all pairs
 agree. Following Bonett and Price (2012), we add two questions with differences of -1 and 1:
@@ -23,8 +24,8 @@ agree. Following Bonett and Price (2012), we add two questions with differences 
           - (\tilde d - \bar d)^2 \Big],                                                  \quad (2)
 
 where :math:`\sigma` is the standard error over n questions. For a mean over M models, the
-contribution of these two questions is divided by M. Other intervals are percentiles, expanded for
-the heavier tails of t.
+contribution of these two questions is divided by M. For other measures, intervals for *these
+models* are percentiles, expanded for the heavier tails of t.
 
 References
 ----------
@@ -111,7 +112,7 @@ def contrast_arms(
     rates: bool = False,
     name: str | None = None,
 ) -> tuple[Contrast, ...]:
-    """Compare each other arm with the baseline arm.
+    """Compare every other arm with the baseline arm.
 
     Parameters
     ----------
@@ -122,8 +123,8 @@ def contrast_arms(
     baseline : hashable, optional
         Arm with which the others are compared; by default the first arm.
     rates : bool
-        Whether the values are rates, or means of numbers within [0, 1]. Intervals are then based
-        on (2).
+        Whether the values are rates, or means of numbers within [0, 1]. Intervals of rates are
+        based on equation (2).
     name : str, optional
         Name of the measure; by default the name of the estimate.
 
@@ -283,7 +284,7 @@ def _difference(estimate: Estimate, first: list[int], second: list[int], *, rate
 def _with_two_more(
     value: float, se: float, n: float, df: float, level: float, models: int
 ) -> tuple[FloatArray, float]:
-    """Return the interval (2) and its p-value."""
+    """Return the interval by equation (2), and its p-value."""
     shift = -2.0 * value / (n + 2.0) / models
     added = ((1.0 - value) ** 2 + (1.0 + value) ** 2) / models
     spread = ((n * se) ** 2 + added) / (n + 2.0) - shift**2
@@ -296,7 +297,7 @@ def _with_two_more(
 
 
 def _over_models(estimate: Estimate, first: list[int], second: list[int], *, paired: bool) -> _Row:
-    """Return the difference of two means over rows, by (1), to generalise to models like these."""
+    """Return the difference of two means over rows, with equation (1) for models like these."""
     used = [*first, *second]
     n = float(min(len(first), len(second)))
     draws = _mean(estimate.draws, first) - _mean(estimate.draws, second)

@@ -1,8 +1,8 @@
 r"""Prediction of all scores, corrected with a sample of scores.
 
 With an item bank, a model's scores are predicted, and a sample of the questions is asked. With a
-judge, people label only a sample of the answers, and the judge predicts all labels. In both cases,
-a prediction f of all scores y is corrected with the sampled scores.
+judge, people label only a sample of the answers, and the judge predicts all labels. In both
+applications, a prediction f of all scores y is corrected with the sampled scores.
 
 Questions are drawn in blocks. Let :math:`A_b` be the questions that are answered before block b is
 drawn, and :math:`\pi_{bj}` the probability that the block contains another question j. For any
@@ -70,19 +70,19 @@ def inside(blocks: Sequence[Block], within: BoolArray) -> list[Block]:
 
 
 def correction(errors: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return the correction (1) of the predicted total from the errors of a prediction."""
+    """Return the correction of the predicted total by equation (1), from prediction errors."""
     # Shapes: errors, weight (..., asked). Weights are 1 / pi for questions drawn once.
     return np.asarray((weight * errors).sum(axis=-1))
 
 
 def spread_of(inverse: FloatArray) -> FloatArray:
-    """Return the weights of squared errors of sampled questions in the variance of (1)."""
+    """Return the weights of sampled questions' squared errors in the variance of equation (1)."""
     # The sum in V_b is over all questions; a sampled question represents 1 / pi questions.
     return np.asarray(inverse * (inverse - 1.0))
 
 
 class Corrected(NamedTuple):
-    """Corrected mean of all scores, with the terms of its variance (2)."""
+    """Corrected mean of all scores, with the terms of its variance in equation (2)."""
 
     value: float
     variance: float  # variance of the mean with phi = 1
@@ -93,14 +93,15 @@ class Corrected(NamedTuple):
 def corrected(
     predicted: FloatArray, expected: FloatArray, blocks: Sequence[Block], scores: FloatArray
 ) -> Corrected:
-    """Return the corrected mean score, from the weighted mean of (1) over blocks.
+    """Return the corrected mean score, the weighted mean of equation (1) over blocks.
 
     Parameters
     ----------
     predicted : ndarray (J,)
-        Predictions f of (1). The prediction for a sampled question must not use its own score.
+        Predictions f in equation (1). The prediction for a sampled question must not use its own
+        score.
     expected : ndarray (J,)
-        Expected squared errors, s^2 of (2).
+        Expected squared errors, s^2 in equation (2).
     blocks : sequence of Block
         Blocks in the order of drawing, with all questions answered.
     scores : ndarray (J,)

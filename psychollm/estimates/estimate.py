@@ -100,8 +100,8 @@ def paired_contrast(
 class Estimate(Result):
     """One value per model with its interval, and reasons for undefined values.
 
-    All models share resamples of questions. `difference` is therefore paired, and the difficulty
-    of the questions cancels.
+    All models share resamples of questions. Differences between models are therefore paired, and
+    the difficulty of the questions cancels.
 
     Examples
     --------

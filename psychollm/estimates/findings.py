@@ -1,8 +1,8 @@
 """Findings of a study, worded once and rendered as text, Markdown, HTML or JSON.
 
-A `Finding` answers one question. It has a statement, optional lines about single models or
-conditions, and the numbers from which the answer is derived. Its outcome is the conclusion from
-these numbers (`psychollm.estimates.verdict`). Its reason explains a missing answer.
+A `Finding` answers one question. A `Finding` has a statement, optional lines about single models
+or conditions, and the numbers from which the answer is derived. The outcome is the conclusion from
+these numbers (`psychollm.estimates.verdict`). The reason explains a missing answer.
 """
 
 import json
@@ -150,7 +150,7 @@ class Findings:
         return len(self.items)
 
     def __getitem__(self, key: str) -> Finding:
-        """Return the finding with a key.
+        """Return the finding with the given key.
 
         Raises
         ------
@@ -170,9 +170,9 @@ class Findings:
         Parameters
         ----------
         max_lines : int, optional
-            Maximum number of lines. If the text is longer, rows of the longest list are omitted
-            one after another, and their number is printed instead. At least one row of each list
-            remains. By default, all rows are printed.
+            Maximum number of lines. If the text is longer than the maximum, rows of the longest
+            list are omitted one after another, and the number of omitted rows is printed instead.
+            At least one row of each list remains. By default, all rows are printed.
         """
         items = list(self.items)
         kept = [len(one.rows) for one in items]

@@ -20,9 +20,10 @@ groups, the squared standard error and the interval are
           f^{-1}\big(G f(\hat\theta) - (G - 1) \bar f \pm t_{G-1}\, s\big).              \quad (2)
 
 The centre is corrected for bias, which is large for coefficients from regressions, such as
-Guttman's lambda 6. The interval does not assume a distribution of scores. It accounts for the
-dependence between repetitions of a respondent, which are left out together. With ten respondents
-its coverage is better than the coverage of percentile intervals.
+Guttman's lambda 6. The jackknife interval does not assume a distribution of scores. The jackknife
+accounts for the dependence between repetitions of a respondent, which are left out together. With
+ten respondents, the coverage of the jackknife interval is better than the coverage of percentile
+intervals.
 
 References
 ----------
@@ -75,8 +76,8 @@ def wilson(successes: Any, n: Any, *, level: float = 0.95, df: Any = np.inf) -> 
     level : float
         Coverage, between 0 and 1.
     df : float or ndarray (...)
-        Degrees of freedom, if `n` is based on an estimated variance. Student's quantile then
-        replaces the normal quantile.
+        Degrees of freedom, if `n` is based on an estimated variance. With degrees of freedom,
+        Student's quantile replaces the normal quantile.
 
     Returns
     -------
@@ -305,7 +306,7 @@ def less_bias_interval(value: FloatArray, draws: FloatArray, level: float) -> Fl
 def bca_interval(
     value: FloatArray, draws: FloatArray, jackknife: FloatArray, level: float | FloatArray
 ) -> FloatArray:
-    """Return bounds (k, 2) corrected for bias and acceleration (1)."""
+    """Return bounds (k, 2) corrected for bias and acceleration, by equation (1)."""
     reach = np.broadcast_to(ndtri(0.5 + 0.5 * np.asarray(level)), value.shape)
     bounds = np.full((value.size, 2), np.nan)
     for column in range(value.size):
@@ -322,7 +323,7 @@ def bca_interval(
 
 
 def _median_bias(value: float, draws: FloatArray) -> float:
-    """Return z0 of (1); ties count one half, and the proportion is kept inside (0, 1)."""
+    """Return z0 of equation (1); ties count one half, and the proportion is kept inside (0, 1)."""
     # Draws that differ from the value only by rounding errors count as ties.
     near = np.abs(draws - value) <= 1e-12 * max(1.0, abs(value))
     below = ((draws < value) & ~near).sum() + 0.5 * near.sum()
@@ -342,7 +343,7 @@ def _acceleration(jackknife: FloatArray) -> float:
 
 
 def jackknife_se(left_out: FloatArray) -> FloatArray:
-    """Return the standard error s of (2) over the first axis; NaN if a value is undefined."""
+    """Return the standard error s of equation (2) over the first axis; NaN if not defined."""
     groups = len(left_out)
     if groups < 2:
         return np.full(left_out.shape[1:], np.nan)

@@ -63,7 +63,8 @@ class Mixing:
         Mean proportion of cells that differ from the observed table.
     z : float
         Largest standardised difference between replicates with half of the trades and complete
-        replicates, over entries of the statistic. If it is above about 3, increase ``trades``.
+        replicates, over entries of the statistic. If the standardised difference is above about 3,
+        increase ``trades``.
     """
 
     trades: FloatArray  # (s,)
@@ -89,7 +90,8 @@ class Null(Result):
     draws : ndarray of shape (n, ...)
         Statistic of each replicate.
     p_value : ndarray of shape (...)
-        (b + 1) / (n + 1), where b is the number of replicates at least as extreme.
+        P-value (b + 1) / (n + 1), where b of the n replicates are at least as extreme as the
+        observed statistic.
     p_value_se : ndarray of shape (...)
         Monte Carlo standard error of the p-value.
     n : int

@@ -39,7 +39,7 @@ from psychollm.estimates.reasons import Reason, first_reason
 
 
 def effective_size(hits: FloatArray, n: FloatArray) -> float:
-    """Return the effective number of independent answers (1)."""
+    """Return the effective number of independent answers, by equation (1)."""
     there = n > 0
     hits, n = hits[there], n[there]
     total, units = float(n.sum()), float(n.size)

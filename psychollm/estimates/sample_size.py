@@ -1,9 +1,9 @@
 r"""Numbers of units needed to detect an effect, or to show that it is negligible.
 
 Consider a study that estimates an effect :math:`\theta` by :math:`\hat\theta` with standard error
-:math:`\sigma`. Its interval is :math:`\hat\theta \pm c s`, where c is the quantile of Student's t
-with :math:`\nu` degrees of freedom, and :math:`s = \sigma v` with :math:`v^2 \sim \chi^2_\nu /
-\nu`. The interval excludes zero with probability
+:math:`\sigma`. The interval of this study is :math:`\hat\theta \pm c s`, where c is the quantile
+of Student's t with :math:`\nu` degrees of freedom, and :math:`s = \sigma v` with :math:`v^2 \sim
+\chi^2_\nu / \nu`. The interval excludes zero with probability
 
 .. math:: P = E\bigl[\Phi(\theta / \sigma - c v) + \Phi(-\theta / \sigma - c v)\bigr],    \quad (1)
 
@@ -18,8 +18,8 @@ of units would depend on the pilot's error, and would be undefined for estimates
 A pilot study estimates :math:`\sigma` with error. If its standard error :math:`s_0` has
 :math:`\nu_0` degrees of freedom, then :math:`\sigma = s_0 / u` with :math:`u^2 \sim \chi^2_{\nu_0}
 / \nu_0`. Treating :math:`s_0` as exact overstates power, because power loses more if
-:math:`\sigma` is underestimated than it gains if :math:`\sigma` is overestimated. Therefore (1)
-and (2) are also averaged over u (Julious and Owen, 2006). The power is sufficient if
+:math:`\sigma` is underestimated than it gains if :math:`\sigma` is overestimated. Therefore,
+equations (1) and (2) are also averaged over u (Julious and Owen, 2006). The power is sufficient if
 :math:`\delta` is at least K standard errors. Standard errors are inversely proportional to the
 square root of the number of units. With n units in the pilot, the number of units needed is
 
@@ -66,7 +66,7 @@ def chance(
     absence: bool = False,
     pilot: float = np.inf,
 ) -> float:
-    """Return the power (1), or (2) for `absence`, for an effect of `ratio` standard errors.
+    """Return the power for an effect of `ratio` standard errors, by equation (1) or (2).
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def multiple(
     absence: bool = False,
     pilot: float = np.inf,
 ) -> float:
-    """Return K of (3), the detectable effect in standard errors; arguments as in `chance`.
+    """Return K of equation (3), the detectable effect in standard errors; see `chance`.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def units_needed(
     power: float = POWER,
     absence: bool = False,
 ) -> FloatArray:
-    """Return the number of units needed (3), given standard errors from `n` units.
+    """Return the number of units needed, by equation (3), given standard errors from `n` units.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def _multiples(
 
 
 def _rounded(df: FloatArray) -> FloatArray:
-    """Round degrees of freedom to three digits below 100 and two above; many become infinite."""
+    """Round degrees of freedom to three digits below 100, two above; make large ones infinite."""
     rounded = np.where(df < 100.0, _digits(df, 3), _digits(df, 2))
     return np.where(df < _MANY, rounded, np.inf)
 
@@ -247,7 +247,7 @@ def _digits(values: FloatArray, digits: int) -> FloatArray:
 
 @lru_cache(maxsize=256)
 def _chi(df: float) -> tuple[FloatArray, FloatArray]:
-    """Return quantiles of chi divided by the root of its degrees of freedom, and weights."""
+    """Return quantiles and weights of a chi variable over the root of its degrees of freedom."""
     if df >= _EXACT:
         return np.ones(1), np.ones(1)
     below, above = ndtr(_NODE), ndtr(-_NODE)

@@ -5,16 +5,16 @@ An interval that covers the null value does not establish equality. Eight answer
 :math:`\theta_0` the null value and :math:`\delta` the smallest effect of interest, an interval
 [L, U] has one of three outcomes:
 
-* *significant*: :math:`L > \theta_0` or :math:`U < \theta_0` (or an adjusted p-value at most
-  :math:`\alpha`);
-* *negligible*: :math:`\theta_0 - \delta < L` and :math:`U < \theta_0 + \delta`. Any effect is
-  smaller than the smallest effect of interest, even if it differs significantly from zero;
-* *inconclusive*: all other intervals.
+* *negligible*: :math:`\theta_0 - \delta < L` and :math:`U < \theta_0 + \delta`.
+* *significant*: otherwise, if :math:`L > \theta_0` or :math:`U < \theta_0`.
+* *inconclusive*: neither condition is met.
 
-"Negligible" is the result of an equivalence test (Schuirmann, 1987). Two one-sided tests at 5 %
-correspond to a 90 % interval. The printed interval has a level of 95 %, so each test has a level
-of 2.5 %. At most one in forty effects of size :math:`\delta` is called negligible, and one in
-twenty null effects is called significant.
+An adjusted p-value of at most :math:`\alpha` can replace the condition for a significant effect. A
+negligible effect is smaller than the smallest effect of interest, even if it differs significantly
+from zero. "Negligible" is the result of an equivalence test (Schuirmann, 1987). Two one-sided
+tests at 5 % correspond to a 90 % interval. The printed interval has a level of 95 %, so each test
+has a level of 2.5 %. At most one in forty effects of size :math:`\delta` is called negligible, and
+one in twenty null effects is called significant.
 
 References
 ----------
@@ -49,8 +49,8 @@ FEWEST = 10  # smallest number of units for which coverage was simulated
 class SmallestEffects:
     """Smallest effects of interest, by quantity; smaller effects count as negligible.
 
-    The defaults are conventions. Set them to the smallest effects that matter in your application:
-    ``panel.summary(smallest=SmallestEffects(auroc=0.1))``.
+    The defaults are conventions. Set the smallest effects to those that matter in your
+    application: ``panel.summary(smallest=SmallestEffects(auroc=0.1))``.
 
     Parameters
     ----------
@@ -72,9 +72,10 @@ class SmallestEffects:
     kappa : float
         Chance-corrected agreement.
     second_share : float
-        Proportion of the latent variance of a second factor. In simulations, this proportion was
-        below .02 for one factor with skewness, heavy tails or logistic noise, and at least .026
-        for two factors with a correlation of .9 (``validation/one_factor_departures.py``).
+        Proportion of the latent variance that a second factor explains. In simulations, this
+        proportion was below .02 for one factor with skewness, heavy tails or logistic noise, and
+        at least .026 for two factors with a correlation of .9
+        (``validation/one_factor_departures.py``).
     rmsea : float
         Misfit per degree of freedom of a model, or of equalities between groups; by default close
         fit (Browne and Cudeck, 1993).
@@ -299,7 +300,7 @@ def counted(
 
 
 def inconclusive(n: int, kind: str = "model") -> str:
-    """Return the clause for the inconclusive results among others."""
+    """Return the clause that reports `n` results as inconclusive."""
     if n == 1:
         return f"the result for the other {kind} is inconclusive"
     return f"the results for the other {count(n)} {kind}s are inconclusive"
@@ -330,7 +331,7 @@ def judged_pairs(judged: Verdicts, *, within: str = "") -> str:
 
 
 def every(n: int, kind: str) -> str:
-    """Return ``both models`` or ``all 3 models``."""
+    """Return a phrase such as ``both models`` or ``all 3 models``."""
     return f"both {kind}s" if n == 2 else f"all {n} {kind}s"
 
 

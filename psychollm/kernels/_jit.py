@@ -3,22 +3,21 @@
 The options of the compiler are:
 
 * ``error_model="numpy"``: a division by zero gives inf or NaN instead of an exception.
-* ``nogil=True``: replicates run in threads.
-* ``cache=True``, with a fallback: if no cache can be written, as in a read-only site-packages
-  without a home directory, Numba raises while decorating, and the kernel is compiled in memory.
-* ``no_cfunc_wrapper=True``: no C code calls a kernel, and compiling the wrapper for such calls
-  takes a tenth of the compilation time.
-* ``fastmath`` is never used, because it removes tests for NaN, and ``parallel=True`` is never
-  used, because its threading layers abort when called from several threads and kill forked
-  children.
+* ``nogil=True``: kernels release the global interpreter lock, so that replicates run in threads.
+* ``cache=True``: compiled kernels are stored on disk if possible.
+* ``no_cfunc_wrapper=True``: no wrapper for calls from C is compiled, because no C code calls one.
 
-Two restrictions of Numba determine what kernels return:
+If no cache can be written, as in a read-only site-packages without a home directory, Numba raises
+an error in the decorator, and the kernel is compiled in memory. Compiling the wrapper for calls
+from C would take a tenth of the compilation time. ``fastmath`` is never used, because it removes
+tests for NaN. ``parallel=True`` is never used, because its threading layers abort when called from
+several threads, and kill forked children.
 
-* A kernel that is called both from Python and from other kernels fills an array instead of
-  returning one. If a calling kernel is loaded from the cache first, Numba 0.68 loses the type of
-  a returned array before passing it to Python ("'descr' is NULL").
-* A kernel returns at most one array to Python, because an interrupt during a call that returns
-  several would become a SystemError.
+Two restrictions of Numba determine what kernels return. A kernel that is called both from Python
+and from other kernels fills an array instead of returning one: if a calling kernel is loaded from
+the cache first, Numba 0.68 loses the type of a returned array before passing it to Python
+("'descr' is NULL"). A kernel returns at most one array to Python, because an interrupt during a
+call that returns several arrays would become a SystemError.
 
 Numba's cache does not detect changes in functions of other files. A kernel therefore inlines only
 functions of its own file or of files that change rarely, and CI runs the tests with a cold cache.
@@ -32,7 +31,7 @@ from numba.core import event
 
 
 def njit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile `function` lazily with the options above."""
+    """Compile `function` lazily with the options of all kernels."""
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     try:
         return numba.njit(cache=True, **options)(function)

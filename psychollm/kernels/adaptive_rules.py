@@ -6,15 +6,16 @@ A rule consists of points :math:`t_q` and logarithms of weights :math:`w_q` such
 
 where g is close to a standard normal density.
 
-* *Product rule.* This rule takes the Gauss-Hermite points in each of m dimensions and leaves out
-  points with negligible weight. With n points per dimension, the rule is exact for a normal
-  density times a polynomial of degree 2 n - 1.
-* *Quasi-random rule.* This rule takes the points of an additive recurrence, each with its mirror
-  image, and transforms them to a t distribution. The integrand g is divided by the density of this
-  distribution (importance sampling with heavier tails than those of any posterior). The recurrence
-  uses the powers of the root of :math:`x^{s+2} = x + 1`. Each answer pattern takes the next points
-  of one long sequence, so that the errors of patterns average out. A different shift gives another
-  rule of the same kind, and the variation over shifts measures the integration error.
+The product rule uses the Gauss-Hermite points in each of m dimensions, and leaves out points with
+negligible weight. With n points per dimension, it is exact for a normal density times a polynomial
+of degree 2 n - 1.
+
+The quasi-random rule transforms the points of an additive recurrence, each with its mirror image,
+to a t distribution. The integrand g is divided by the density of the t distribution (importance
+sampling with heavier tails than any posterior has). The recurrence uses the powers of the root of
+:math:`x^{s+2} = x + 1`. Each answer pattern takes the next points of one long sequence, so that
+the errors of patterns average out. A different shift gives another rule of the same kind, and the
+variation over shifts measures the integration error.
 
 References
 ----------

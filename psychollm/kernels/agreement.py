@@ -2,9 +2,9 @@ r"""Sums of ratings over resampled units.
 
 A unit (a question) occurs w times in a resample. All agreement coefficients for nominal ratings
 are functions of sums over units. Each unit contributes fixed numbers to these sums: how often each
-category was given, and how often two raters agree. Ordinal disagreement is not such a function,
-because the distance between two categories depends on the number of ratings between them in the
-resample. With N_g ratings of category g in the resample, and with the midranks
+category was given, and how often two raters agree. Ordinal disagreement is not a function of such
+sums, because the distance between two categories depends on the number of ratings between them in
+the resample. With N_g ratings of category g in the resample, and with the midranks
 
 .. math:: R_c = \sum_{g < c} N_g + \tfrac12 N_c,                                          \quad (1)
 
@@ -52,7 +52,7 @@ def rank_disagreement(
     ranks: FloatArray,
     out: FloatArray,
 ) -> None:
-    """Fill `out` (resamples,) with sums of (2) weighted by `counts` (resamples, units)."""
+    """Fill `out` (resamples,) with sums of ordinal disagreement (2) over weighted units."""
     # `ranks` (resamples, categories) holds the midranks (1); entries `start[u]` to `start[u + 1]`
     # hold the categories of unit u and how often each was given.
     for row in range(counts.shape[0]):

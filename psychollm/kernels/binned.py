@@ -52,7 +52,7 @@ def bin_gaps(
     size: FloatArray,
     hits: FloatArray,
 ) -> None:
-    """Fill `gap`, `size` and `hits` (resamples, bins) with (1) from (resamples, groups)."""
+    """Fill `gap`, `size`, `hits` (resamples, bins) with equation (1), from (resamples, groups)."""
     # `stop` (bins,) holds the index of the first group after each bin.
     for row in range(correct.shape[0]):
         g = 0
@@ -69,7 +69,7 @@ def bin_gaps(
 
 @njit
 def norms(gap: FloatArray, size: FloatArray, kind: int, out: FloatArray) -> None:
-    """Fill `out` (resamples,) with a norm (2) of gap sums (resamples, bins)."""
+    """Fill `out` (resamples,) with a norm, by equation (2), of gap sums (resamples, bins)."""
     # Empty bins are left out. The norm is NaN where a resample has no answers.
     for row in range(gap.shape[0]):
         total, n, used = 0.0, 0.0, 0
@@ -124,7 +124,7 @@ def norms_along(
     kind: int,
     out: FloatArray,
 ) -> None:
-    """Fill `out` (resamples, scales) with norms (2) of the gaps (3)."""
+    """Fill `out` (resamples, scales) with norms (2) of the gaps in equation (3)."""
     # `shape` and `share` (bins,) are c_b and s_b of the sample. `noise` (resamples, bins) is the
     # second term of (3), which is NaN in a resample without answers.
     for row in range(noise.shape[0]):
@@ -223,7 +223,7 @@ def swept_gaps(
     sums: FloatArray,
     bins: IntArray,
 ) -> None:
-    """Fill `sums` with (1) for the swept bins of every resample, and `bins` with their number."""
+    """Fill `sums` with the sums (1) of each resample's swept bins, `bins` with their number."""
     # `level` numbers the distinct confidences consecutively; groups with equal confidence have the
     # same level. `sums` (3, resamples, most bins) receives gap sums, sizes and hits; `bins` is
     # (resamples,).

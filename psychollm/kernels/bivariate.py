@@ -41,14 +41,14 @@ FARTHEST = 40.0  # beyond this limit, tail and density underflow
 
 @njit
 def half_angle(r: float) -> float:
-    """Return the t of (2) for a correlation."""
+    """Return the half-angle variable t of equation (2) for a correlation."""
     size = abs(r)
     return math.sqrt((1.0 - size) / (1.0 + size))
 
 
 @njit
 def sheppard_integrand(t: float, gap: float, product: float) -> float:
-    """Return the integrand g of (2), with gap = (a - b)^2 / 8 and product = a b / 2."""
+    """Return the integrand g of equation (2), with gap = (a - b)^2 / 8 and product = a b / 2."""
     s = t * t
     one = 1.0 + s
     return 2.0 / one * math.exp(-gap * one * one / s - product * one)
@@ -56,7 +56,7 @@ def sheppard_integrand(t: float, gap: float, product: float) -> float:
 
 @njit
 def _panel(lo: float, hi: float, gap: float, product: float) -> float:
-    """Integrate g over one panel with 20 Gauss-Legendre nodes."""
+    """Integrate g of equation (2) over one panel with 20 Gauss-Legendre nodes."""
     half = 0.5 * (hi - lo)
     middle = 0.5 * (hi + lo)
     total = 0.0
@@ -67,7 +67,7 @@ def _panel(lo: float, hi: float, gap: float, product: float) -> float:
 
 @njit
 def sheppard_integral(lo: float, hi: float, gap: float, product: float) -> float:
-    """Integrate g over [lo, hi] to about 1e-14 of its value."""
+    """Integrate g of equation (2) over [lo, hi] to about 1e-14 of the integral."""
     # If the thresholds are nearly equal, g has a dip at the lower end of the interval that is so
     # narrow that all nodes would miss it. The integral is then split into panels that grow from
     # that end, each ending at 16 times the end of the previous panel.
@@ -83,7 +83,7 @@ def sheppard_integral(lo: float, hi: float, gap: float, product: float) -> float
 
 @njit
 def _halved(lo: float, hi: float, gap: float, product: float) -> float:
-    """Integrate g over [lo, hi] by halving panels."""
+    """Integrate g of equation (2) over [lo, hi] by halving panels."""
     left = np.empty(MAX_PANELS)
     right = np.empty(MAX_PANELS)
     value = np.empty(MAX_PANELS)

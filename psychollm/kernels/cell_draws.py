@@ -1,6 +1,6 @@
 """Held-out cells and sampled empty cells of a table, reproducible for any number of processes.
 
-A hash of a cell's row and column decides whether the cell is held out; the hash is the finaliser
+A hash of a cell's row and column decides whether the cell is held out. The hash is the finaliser
 of splitmix64, applied twice. Empty cells of a row are sampled by geometric jumps, with a random
 stream for each row. The time grows with the number of drawn and filled cells, not with the number
 of columns.

@@ -47,7 +47,7 @@ def _log_sum(a, b):
 
 @njit
 def _symmetric(easiness, logs, shares):
-    """Fill log gamma_k(r) and w_k(r), both (J + 1, J + 1), by (1) and (2)."""
+    """Fill log gamma_k(r) and w_k(r), both (J + 1, J + 1), by equations (1) and (2)."""
     size = easiness.size
     logs[0, 0] = 0.0
     for r in range(1, size + 1):
@@ -64,7 +64,7 @@ def _symmetric(easiness, logs, shares):
 
 @njit
 def _expectations(counts, shares, reach, expected):
-    """Fill A_k(r) (J + 1, J + 1), and expected numbers of yes answers (J,), by (3)."""
+    """Fill A_k(r) (J + 1, J + 1) and expected numbers of yes answers (J,), by equation (3)."""
     size = expected.size
     for r in range(size + 1):
         reach[size, r] = counts[r]
@@ -79,7 +79,7 @@ def _expectations(counts, shares, reach, expected):
 
 @njit
 def _pairs(reach, shares, chance, pairs):
-    """Fill the expected numbers of joint yes answers (J, J), and `chance` with pi_J of (4)."""
+    """Fill the expected joint yes answers (J, J), and `chance` with pi_J of equation (4)."""
     size = pairs.shape[0]
     for k in range(1, size + 1):
         new = k - 1

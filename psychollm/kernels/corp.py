@@ -18,10 +18,10 @@ not decrease with confidence is
 a step function; it is also the maximum likelihood fit, and optimal under every proper score
 (Dimitriadis, Gneiting & Jordan 2021). The fit is computed in one pass that keeps a stack of blocks
 with increasing proportions of correct answers. The open block absorbs every group whose proportion
-does not exceed its own, and is compared with earlier blocks only when it is closed. This avoids
-most of the mispredicted branches of the textbook version and saves two thirds of the time.
-Proportions are compared by cross-multiplication, which is exact for integer counts. Confidence
-levels without an answer in a resample have no effect.
+does not exceed its own, and is compared with earlier blocks only when it is closed. Delaying the
+comparison avoids most of the mispredicted branches of the textbook version and saves two thirds of
+the time. Proportions are compared by cross-multiplication, which is exact for integer counts.
+Confidence levels without an answer in a resample have no effect.
 
 References
 ----------
@@ -45,7 +45,7 @@ from psychollm.kernels.random import seed_stream, uniform
 
 @njit
 def pool(correct, wrong, hits, size, last):
-    """Fill the blocks of (2) for one resample and return their number; called by kernels."""
+    """Fill the blocks of equation (2) for one resample; return their number; called by kernels."""
     # `hits`, `size` and `last` (groups,) receive the number of correct answers, the number of
     # answers and the last group of each block.
     top, open_hits, open_size = -1, 0.0, 0.0
@@ -79,7 +79,7 @@ def _close(hits, size, top, open_hits, open_size):
 
 @njit
 def isotonic_shares(correct: FloatArray, wrong: FloatArray, out: FloatArray) -> None:
-    """Fill `out` (resamples, groups) with the fit (2) of tallies (resamples, groups)."""
+    """Fill `out` (resamples, groups) with isotonic fits (2) of tallies (resamples, groups)."""
     # The fit is NaN at confidences without an answer.
     groups = correct.shape[1]
     hits, size = np.empty(groups), np.empty(groups)
@@ -99,7 +99,7 @@ def isotonic_shares(correct: FloatArray, wrong: FloatArray, out: FloatArray) -> 
 
 @njit
 def _log_loss(hits, size):
-    """Return one block's term of the second sum in (1)."""
+    """Return one block's term of the second sum in equation (1)."""
     misses = size - hits
     loss = 0.0
     if hits > 0.0:

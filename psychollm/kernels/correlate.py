@@ -28,7 +28,7 @@ def _correlate_some(pairs, m, counts, tau, rule, fixed, work):
 
 @njit
 def correlate_pairs(counts, tau, rule, fixed, out):
-    """Estimate all pairs from counts (joint, yes, n) into a bundle of (k, k) arrays."""
+    """Fill (k, k) arrays with the estimates of all pairs, from counts (joint, yes, n)."""
     # `out` is (matrix, complement, residual, iterations, status); complement is 1 - |rho|. Pairs
     # below the diagonal that are not NaN have already been estimated and are kept.
     matrix, complement, residual, iterations, status = out
@@ -81,7 +81,7 @@ def correlate_into(counts, tau, rule, fixed, matrix):
 
 
 def empty_outputs(k: int) -> tuple[np.ndarray, ...]:
-    """Allocate the bundle that `correlate_pairs` fills; NaN marks pairs not yet estimated."""
+    """Allocate the arrays that `correlate_pairs` fills; NaN marks pairs not yet estimated."""
     return (
         np.full((k, k), np.nan),
         np.empty((k, k)),

@@ -18,8 +18,8 @@ other coefficient, has decreased so far that
 .. math:: \sqrt{2 \left(\ell(\hat a, \hat b) - \max \ell(\cdot, v)\right)} = z,           \quad (2)
 
 with z the normal quantile. The root of the deviance is nearly linear in v, so that the secant
-method needs few evaluations; a bracket keeps it from diverging. Where the penalised likelihood was
-maximised, bounds are computed from it in the same way (Heinze & Schemper 2002).
+method needs few evaluations; a bracket prevents divergence. If the penalised likelihood was
+maximised, bounds are computed from this likelihood in the same way (Heinze & Schemper 2002).
 
 References
 ----------
@@ -105,7 +105,7 @@ def _sums(x, n, a, b, totals):
 
 @njit
 def _add_penalty(x, n, a, b, penalty, totals, at):
-    """Add Firth's term to the value and gradient of `at` (3,): value, d/da, d/db."""
+    """Add Firth's term to the value and the gradient (d/da, d/db) in `at` (3,)."""
     i00, i01, i11 = totals[3], totals[4], totals[5]
     det = i00 * i11 - i01 * i01 if penalty == PENALTY_LINE else i00
     at[0] += 0.5 * math.log(det)
@@ -123,7 +123,7 @@ def _add_penalty(x, n, a, b, penalty, totals, at):
 
 @njit
 def evaluate(data, theta, penalty, totals, at):
-    """Fill `at` (3,) with (1) and its gradient, and `totals` (6,) with the sums of `_sums`."""
+    """Fill `at` (3,) with equation (1) and its gradient, and `totals` (6,) with `_sums`."""
     # `data` are x, n and (S_0, S_1).
     x, n, sums = data
     _sums(x, n, theta[0], theta[1], totals)
@@ -152,7 +152,7 @@ def _newton_step(totals, at, free, step):
 
 @njit
 def maximise(data, theta, free, penalty):
-    """Move `theta` (2,) = (a, b) to the maximum of (1) over the free coefficients; return (1)."""
+    """Move `theta` (2,) = (a, b) to the maximum of equation (1), and return the maximum."""
     # This is Newton's method; a long step that lowers the objective is halved. Without the
     # penalty, the method converges quadratically, so the objective is not evaluated again after
     # the last step. With the penalty, the step ignores the penalty's curvature, and convergence is
@@ -294,7 +294,7 @@ _TOLERANCE = 1e-9
 
 @njit
 def _bound(data, best, top, which, others, penalty, reach):
-    """Return the bound (2) of coefficient `which` while the `others` are free."""
+    """Return the bound of coefficient `which` while the `others` are free, by equation (2)."""
     # `reach` contains the signed distance from the estimate to the bound, computed as if the
     # profile were a parabola, and z.
     step, z = reach
@@ -322,7 +322,7 @@ def _bound(data, best, top, which, others, penalty, reach):
 
 @njit
 def _bounds(data, best, top, which, others, penalty, row):
-    """Fill the bounds of `row` (value, standard error, lower and upper bound); row[2] holds z."""
+    """Fill the bounds in `row` (value, standard error, lower, upper bound), with row[2] = z."""
     z = row[2]
     row[2] = _bound(data, best, top, which, others, penalty, (-z * row[1], z))
     row[3] = _bound(data, best, top, which, others, penalty, (z * row[1], z))

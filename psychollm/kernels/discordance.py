@@ -1,4 +1,4 @@
-r"""Fast cell probabilities of a pair, for fits that evaluate thousands of pairs per step.
+r"""Fast computation of a pair's cell probabilities, for fits that need thousands of them per step.
 
 For :math:`r \ge 0` and :math:`a \ge b`, let :math:`t^2 = (1 - r)/(1 + r)`, where t is the
 half-angle variable of `kernels.bivariate`, :math:`c = (a - b)^2/8` and :math:`p = ab/2`. The
@@ -7,9 +7,9 @@ smaller discordant cell is
 .. math:: P(X > a, Y \le b) = \frac1\pi \int_0^t e^{-c/s^2} h(s)\,ds, \qquad
           h(s) = \frac{1}{1 + s^2} \exp\big(-c(2 + s^2) - p(1 + s^2)\big).            \quad (1)
 
-No cancellation occurs in (1), and the other cells follow from the margins. The kink at the origin,
-which occurs if the thresholds nearly agree (small c), is integrated exactly for the first two
-terms of :math:`h(s) \approx h_0 + h_2 s^2`:
+No cancellation occurs in equation (1), and the other cells follow from the margins. The kink at
+the origin, which occurs if the thresholds nearly agree (small c), is integrated exactly for the
+first two terms of :math:`h(s) \approx h_0 + h_2 s^2`:
 
 .. math:: I_0 = \int_0^t e^{-c/s^2} ds
               = t e^{-c/t^2} - \sqrt{\pi c}\,\mathrm{erfc}(\sqrt{c}/t), \qquad
@@ -42,7 +42,7 @@ FLOOR = 1e-14
 
 @njit
 def discordant_cell(a: float, b: float, r: float) -> float:
-    """Return P(X > a, Y <= b) for r >= 0 and a >= b, by (1)."""
+    """Return P(X > a, Y <= b) for r >= 0 and a >= b, by equation (1)."""
     t2 = (1.0 - r) / (1.0 + r)
     t = math.sqrt(t2)
     c, p = 0.125 * (a - b) * (a - b), 0.5 * a * b

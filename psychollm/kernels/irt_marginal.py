@@ -51,7 +51,7 @@ def _curve(z, link):
 
 @njit
 def _tables(a, d, shift, nodes, link, odds, log_no):
-    """Fill o (J, Q) of (1) and log(1 - F) (J, Q)."""
+    """Fill log odds o (J, Q) of equation (1), and log(1 - F) (J, Q)."""
     for j in range(a.size):
         for q in range(nodes.size):
             z = a[j] * (nodes[q] + shift) + d[j]
@@ -118,7 +118,7 @@ def _normalised(joint):
 
 @njit
 def _score(a, d, mu, g, grid, expected, gradient):
-    """Add group g's part of (2) to the gradients in a, d and mu."""
+    """Add the part of group g in equation (2) to the gradients in a, d and mu."""
     by_a, by_d, by_mu = gradient
     counts, gaps, mass = expected
     _, nodes, _, link = grid
@@ -155,7 +155,7 @@ def _collect(u, data, joint, weight, counts, gaps, mass):
 
 @njit
 def _evaluate(a, d, mu, grid, pattern, gradient, want):
-    """Fill log-likelihoods of patterns and return their sum; add the gradient if `want`."""
+    """Fill log-likelihoods of patterns and return their sum; if `want`, add the gradient."""
     data, nodes, log_weights, link = grid
     frequency, group_start = data[4], data[5]
     items, n = a.size, nodes.size

@@ -61,7 +61,7 @@ def _predictors(count, theta, slopes, intercepts, z):
 
 @njit
 def _logistic(count, yes, asked, work, heights):
-    """Fill r and v of (3) and the sums of log P of the first `count` nodes."""
+    """Fill r and v of equation (3), and the sums of log P, for the first `count` nodes."""
     z, x, flat, residual, weight = work
     n_items = yes.size
     for b in range(count):
@@ -97,7 +97,7 @@ def _logistic(count, yes, asked, work, heights):
 
 @njit
 def _normal(count, yes, asked, work, heights):
-    """Fill r and v of (3) and the sums of log P for the normal ogive."""
+    """Fill r and v of equation (3), and the sums of log P, for the normal ogive."""
     z, _, _, residual, weight = work
     for b in range(count):
         total = 0.0
@@ -153,7 +153,7 @@ def _backward(root, values):
 
 @njit
 def _heights(count, theta, items, answers, prior, work, heights):
-    """Fill (1) at the first `count` rows of theta, and the predictors' r and v in `work`."""
+    """Fill the log joint density (1) at the first `count` rows of theta, and r and v in `work`."""
     slopes, intercepts, link = items
     yes, asked = answers
     precision, log_det, _ = prior
@@ -172,7 +172,7 @@ def _heights(count, theta, items, answers, prior, work, heights):
 
 @njit
 def _slope_and_curvature(theta, slopes, precision, work, gradient, curvature):
-    """Fill the gradient and the negative second derivative of (1) at one point."""
+    """Fill the gradient and the negative second derivative of equation (1) at one point."""
     residual, weight = work[3], work[4]
     for k in range(slopes.shape[0]):
         total = 0.0
@@ -191,7 +191,7 @@ def _slope_and_curvature(theta, slopes, precision, work, gradient, curvature):
 
 @njit
 def _climb(mode, items, answers, prior, work, heights, root):
-    """Move `mode` to the maximum of (1); fill the Cholesky factor of the curvature there."""
+    """Move `mode` to the maximum of (1), and fill the Cholesky factor of the curvature there."""
     # The function returns the maximum and the logarithm of the factor's determinant.
     size = mode.size
     gradient, step = np.empty(size), np.empty(size)
@@ -250,7 +250,7 @@ def _nodes(low, count, points, mode, root, shift, theta):
 
 @njit
 def _add(count, share, theta, work, by, within):
-    """Add the terms of some nodes in (3) to the sums of one pattern."""
+    """Add the terms of some nodes in equation (3) to the sums of one pattern."""
     residual, weight = work[3], work[4]
     size, n_items = theta.shape[1], residual.shape[1]
     for b in range(count):
@@ -268,7 +268,7 @@ def _add(count, share, theta, work, by, within):
 
 @njit
 def integrate(items, data, prior, rule, modes, moments, sums):
-    """Fill log-likelihoods (2) and posterior moments of patterns, and the sums (3)."""
+    """Fill log-likelihoods (2) and posterior moments of patterns, and the sums in equation (3)."""
     # `items`: slopes (m, J), intercepts (J,), link (0 logit, 1 probit).
     # `data`: yes (U, J) and answered (U, J) as 0 and 1, frequencies (U,).
     # `prior`: inverse (m, m) and log determinant of the abilities' correlation matrix, and whether

@@ -17,7 +17,7 @@ from psychollm.kernels.irt_multidimensional import AT_ONCE, _climb, _heights, _n
 
 @njit
 def score_rows(items, data, prior, rule, modes, rows):
-    """Fill the rows (1) of all patterns (patterns * Q, J' (m + 1) + correlations)."""
+    """Fill the rows of equation (1) for all patterns (patterns * Q, J' (m + 1) + correlations)."""
     # The arguments are those of `integrate`, with the `modes` that it computed. Only the first J'
     # of the padded items are used. The last columns are the scores of the correlations, if these
     # are parameters.

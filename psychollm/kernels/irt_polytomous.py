@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 
 
 def graded_curves(parameters: Floats, nodes: Floats, link: str) -> tuple[Floats, Floats, Floats]:
-    """Return P (J, C, Q) of (1), and the density and its derivative at each step (J, C + 1, Q)."""
+    """Return P (J, C, Q) of equation (1), and each step's density and derivative (J, C + 1, Q)."""
     items = parameters.shape[0]
     z = parameters[:, :1, None] * nodes + parameters[:, 1:, None]
     lower, upper, density, change = distribution(z, link)
@@ -93,7 +93,7 @@ def probability_moments(
 
 
 def loglinear_design(answers: int, nodes: Floats, credit: Floats | None = None) -> Floats:
-    """Return derivatives of eta in (2) with respect to the parameters (C, p, Q)."""
+    """Return derivatives of eta in equation (2) with respect to the parameters (C, p, Q)."""
     # With `credit` (C,), one slope multiplies the credit of each answer; without it, each answer
     # has its own slope.
     slopes = answers - 1 if credit is None else 1
@@ -132,7 +132,7 @@ def loglinear_moments(
 def graded_by_ability(
     parameters: Floats, nodes: Floats, link: str
 ) -> tuple[Floats, Floats, Floats]:
-    """Return P of (1) and its first two derivatives with respect to ability (J, C, Q)."""
+    """Return P of equation (1) and its first two derivatives with respect to ability (J, C, Q)."""
     p, density, change = graded_curves(parameters, nodes, link)
     a = parameters[:, :1, None]
     first = a * (density[:, :-1] - density[:, 1:])

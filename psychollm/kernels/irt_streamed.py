@@ -6,9 +6,9 @@ node, an item with slope a and intercept d adds to the respondent's log-likeliho
 .. math:: y_{ij} z_{ijq} - \log(1 + e^{z_{ijq}}), \qquad
           z_{ijq} = a_j \theta_{iq} + d_j.                                               \quad (1)
 
-The first term is linear in the node: it needs only the sums of :math:`y a` and :math:`y d` for
-each respondent. For the second, the factors :math:`1 + e^z` are multiplied, and a logarithm is
-taken only when a product becomes large. With the weights :math:`w_{iq}` of the posterior, an
+The first term is linear in the node, and needs only the sums of :math:`y a` and :math:`y d` for
+each respondent. For the second term, the factors :math:`1 + e^z` are multiplied, and a logarithm
+is taken only when a product becomes large. With the weights :math:`w_{iq}` of the posterior, an
 item's part of the gradient and of the information about (a, d) is
 
 .. math:: \sum_{iq} w_{iq} (y_{ij} - p_{ijq}) (\theta_{iq}, 1), \qquad
@@ -83,7 +83,7 @@ def add_likelihood(cells, slope, intercept, rows, logs):
 
 @njit
 def item_scores(cells, slope, intercept, rows, curved, score, information):
-    """Fill gradients (S, J, 2) and information (S, J, 3: aa, ad, dd) of (2) at S points."""
+    """Fill the gradients (S, J, 2) and information (S, J, 3: aa, ad, dd) of equation (2)."""
     # slope and intercept (S, J); rows (N, 2 K + 1): nodes, weights, mean of the posterior.
     # Information is computed only if `curved` is true.
     start, columns, codes = cells

@@ -3,7 +3,7 @@ r"""Steps of the items' normal posteriors in one iteration of variational EM.
 An item has mean m, covariance :math:`C = R R^\top` with R lower triangular, scores g at pairs of
 points :math:`m \pm \sqrt{q} R_k`, and a prior with precision :math:`w P` around c. The expected
 curvature :math:`H` in units of R comes from differences of the scores (Price's theorem); negative
-eigenvalues are set to 0. Old and new precision are mixed, and the mean moves:
+eigenvalues are set to 0. The old and the new precision are mixed, and the mean moves:
 
 .. math:: T = s (H + w R^\top P R) + (1 - s) I, \quad C' = R T^{-1} R^\top, \quad
           m' = m + h \, C' (\bar g - w P (m - c)).

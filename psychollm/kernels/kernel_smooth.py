@@ -1,4 +1,4 @@
-r"""Smooth calibration error: residuals smoothed by a reflected Gaussian, as a cosine series.
+r"""Smooth calibration error, which uses residuals smoothed by a reflected Gaussian.
 
 With residuals :math:`r_i = y_i - f_i` of n answers and the Gaussian of standard deviation sigma
 reflected at 0 and 1, the smoothed residual and its size are
@@ -12,7 +12,7 @@ Reflection makes cosines the eigenfunctions of the kernel, each damped by its ow
           \qquad a_k = \frac1n \sum_i r_i \cos \pi k f_i.                                 \quad (2)
 
 Residuals are first distributed over the four nearest of M + 1 equidistant nodes, with the weights
-of cubic interpolation. A cosine at :math:`f_i` is thereby interpolated from the nodes, with an
+of cubic interpolation. Each cosine at :math:`f_i` is thereby interpolated from the nodes, with an
 error below :math:`0.024\, (\pi k / M)^4` if :math:`f_i` is not a node. Nodes are folded at one
 half, where cosines are even or odd, and the series ends where its factors are negligible.
 
@@ -22,8 +22,8 @@ curve crosses zero, the slope of :math:`|r|` jumps from -d to d, and the trapezo
 correction.
 
 The smooth calibration error is the fixed point :math:`s(\sigma) = \sigma`, which is unique because
-s does not increase. The fixed point is found by secant steps in logarithms, where the slope of s -
-sigma is between -1 and about -1.5.
+s does not increase. The fixed point is found by the secant method in logarithms, where the slope
+of s - sigma is between -1 and about -1.5.
 
 References
 ----------
@@ -89,7 +89,7 @@ def node_sums(
 
 @njit
 def _fill_series(nodes, even, odd, a):
-    """Fill the coefficients a_k of (2) from sums at the nodes."""
+    """Fill the coefficients a_k of equation (2) from sums at the nodes."""
     # `even` and `odd` (M / 2 + 1, K / 2) hold cosines of even and odd k at the first half of
     # nodes.
     last = nodes.size - 1
@@ -105,7 +105,7 @@ def _fill_series(nodes, even, odd, a):
 
 @njit
 def _fill_curve(a, sigma, even, odd, curve):
-    """Fill `curve` (M + 1,) with r_sigma of (2) at the nodes."""
+    """Fill `curve` (M + 1,) with r_sigma of equation (2) at the nodes."""
     # `even` and `odd` (K / 2, M / 2 + 1) hold the cosines with k as the first axis.
     last = curve.size - 1
     half = last // 2
@@ -207,7 +207,7 @@ def smooth_curves(
     by_term: tuple[FloatArray, FloatArray],
     curves: FloatArray,
 ) -> None:
-    """Fill `curves` (resamples, M + 1) with r_sigma of (2) at the nodes."""
+    """Fill `curves` (resamples, M + 1) with r_sigma of equation (2) at the nodes."""
     a = np.empty(2 * by_node[0].shape[1])
     for row in range(nodes.shape[0]):
         _fill_series(nodes[row], by_node[0], by_node[1], a)

@@ -37,7 +37,7 @@ def number_labels(
     """Fill the number of each label from index `first` on.
 
     Returns the index before which all labels are numbered, and the number of labels in `known`;
-    numbering stops when `known` is full. The size of `keys` and `slots` (-1 where empty) is a
+    numbering stops if `known` becomes full. The size of `keys` and `slots` (-1 where empty) is a
     power of two and at least twice the size of `known`.
     """
     for i in range(first, labels.size):

@@ -1,4 +1,4 @@
-r"""Normal posteriors of the row (or column) vectors in a logistic factor model, given the others.
+r"""Normal posteriors of the vectors of rows (or columns) in a logistic factor model.
 
 The logit of a cell is the product of its row's vector :math:`w_j = (f_j, c_j)`, whose first entry
 may be known, and the vector :math:`z_i` of its column, with one entry equal to 1:
@@ -30,8 +30,8 @@ With the sums
           h_j = \sum_i s_{ij} E[z_i]                                                      \quad (5)
 
 and the prior N(centre, P^-1), the posterior of c has precision :math:`P + T_{cc}` and precision
-times mean :math:`P\,\text{centre} + h_c - T_{cf} f`. The sums (5) of columns are totals over rows,
-so that one pass updates the rows and collects the sums that the columns need.
+times mean :math:`P\,\text{centre} + h_c - T_{cf} f`. The sums of columns in equation (5) are
+totals over rows, so that one pass updates the rows and collects the sums that the columns need.
 
 References
 ----------
@@ -82,7 +82,7 @@ def _moments(places, columns, doubled, mean, squares, means):
 
 @njit
 def _bound(answers, squares, weights, pulls):
-    """Fill lambda and s of (3)."""
+    """Fill lambda and s of equation (3)."""
     for q in range(squares.size):
         weights[q] = math.sqrt(max(squares[q], LEAST))
     for q in range(squares.size):
@@ -95,7 +95,7 @@ def _bound(answers, squares, weights, pulls):
 
 @njit
 def _expected(answers, means, squares, weights, pulls):
-    """Fill lambda and s of (4); return the log-likelihood of the answers under p."""
+    """Fill lambda and s of equation (4); return the log-likelihood of the answers under p."""
     total, product = 0.0, 1.0
     for q in range(squares.size):
         spread = max(squares[q] - means[q] * means[q], 0.0)
@@ -139,7 +139,7 @@ def _factor(root):
 
 @njit
 def _solve(sums, prior, mean, covariance, root, inverse):
-    """Replace a row's posterior by the one computed from its sums (5)."""
+    """Replace a row's posterior by the posterior computed from its sums in equation (5)."""
     precision, centre = prior
     f, packed = centre.size, covariance.size
     known = mean.size - f
@@ -183,9 +183,10 @@ def update_rows(cells, columns, prior, own, sums, bound):
     own : tuple of ndarray (rows, d), (rows, p)
         Means and packed covariances of w.
     sums : ndarray (n, p + d) or (0, p + d)
-        Sums (5) of the columns, to which the cells' terms are added unless the array is empty.
+        Sums of the columns in equation (5), to which the cells' terms are added unless the array
+        is empty.
     bound : bool
-        Whether to use (3) instead of (4); no log-likelihood is computed then.
+        Whether to use equation (3) instead of (4); no log-likelihood is then computed.
     """
     start, places, answers = cells
     precision, centre = prior

@@ -2,9 +2,9 @@ r"""Likelihoods of all models' answers to a question, with its difficulty integr
 
 In cell (m, q), k of n answers are correct; with a standard normal z its log likelihood is
 :math:`f_{kn}(a_m + \sigma z)`. Either :math:`f = k \eta - n \log(1 + e^\eta)`, or f comes from a
-table on a regular grid. In the table, f and its first derivative are interpolated by cubic Hermite
-polynomials, and minus the second derivative is interpolated linearly; beyond the table, f is
-extrapolated linearly. With a point :math:`\hat z` near the mode of each question and
+table on a regular grid. For table values, f and its first derivative are interpolated by cubic
+Hermite polynomials, and minus the second derivative is interpolated linearly; beyond the table, f
+is extrapolated linearly. With a point :math:`\hat z` near the mode of each question and
 
 .. math:: F(z) = \sum_m f(a_m + \sigma z), \quad s = \bigl(1 - F''(\hat z)\bigr)^{-1/2}, \quad
           h = \bigl((0.83 / s)^2 + (1.2\, \sigma)^2\bigr)^{-1/2},                       \quad (1)
@@ -17,12 +17,12 @@ the trapezoid rule gives
 where nodes extend to both sides until the integrand, which is log-concave, has fallen to 2e-6 of
 its maximum. The error decreases exponentially with 1 / h once h is small compared with the width s
 of the peak and with the distance :math:`\pi / \sigma` of the logistic function's poles from the
-real axis. Because nodes need not be centred on the mode, Newton's method ends where its step would
-be shorter than 0.2 s, and the values at this point serve as those of the central node. A
-quadrature rule based only on the peak fails where all answers are equal and :math:`\sigma` is
-large, because the integrand is then half of a normal density. With :math:`\pi_j` the weights of
-the nodes in (2) and :math:`r_{jm}` the slopes of f at the nodes, a later matrix product needs the
-columns :math:`\sqrt{\pi_j} (r_{jm} - \sum_i \pi_i r_{im})`.
+real axis. Because nodes need not be centred on the mode, Newton's method ends at a point where its
+step would be shorter than 0.2 s, and this point is the central node. A quadrature rule based only
+on the peak fails where all answers are equal and :math:`\sigma` is large, because the integrand is
+then half of a normal density. With :math:`\pi_j` the weights of the nodes in equation (2) and
+:math:`r_{jm}` the slopes of f at the nodes, a later matrix product needs the columns
+:math:`\sqrt{\pi_j} (r_{jm} - \sum_i \pi_i r_{im})`.
 
 Without a table, no exponential is computed per cell, because the odds of a cell are
 :math:`e^{a_m}` times :math:`e^{\sigma z}`.
@@ -57,21 +57,23 @@ def question_integrals(level, cells, table, sd, z, first, out):
         Numbers of correct answers and of answers, and the row of the table for each cell
         (integers).
     table : tuple of ndarray (kinds, points, 3) and two floats
-        f, its first derivative and minus its second derivative; the first point and the step of
-        the grid. If the table has no kinds, f is the logarithm of binomial probabilities.
+        The function f, its first derivative and minus its second derivative; the first point and
+        the step of the grid. If the table has no kinds, f is the logarithm of binomial
+        probabilities.
     sd : float
     z : ndarray (questions,)
         Starting values of the modes, overwritten with better ones.
     first : int
     out : tuple of ndarray (questions,), (models,), (models,), (rows, models)
-        The first array is filled with the logarithms of (2), and the last with the columns. The
-        mean slopes are added to the second array, and the mean negative curvatures to the third.
+        The first array is filled with the logarithms in equation (2), and the last array with the
+        columns. The mean slopes are added to the second array, and the mean negative curvatures to
+        the third.
 
     Returns
     -------
     tuple of int
-        The first question that was not integrated, because no rows were left for its columns, and
-        the number of rows used. One question uses at most 2 FAR / h + 2 rows.
+        First question that was not integrated, because no rows were left for its columns, and
+        number of rows used. One question uses at most 2 FAR / h + 2 rows.
     """
     value, score, weight, columns = out
     n_models = level.size
@@ -128,13 +130,13 @@ def question_integrals(level, cells, table, sd, z, first, out):
 
 @njit
 def node_distance(spread, sd):
-    """Return h of (1)."""
+    """Return h of equation (1)."""
     return 1.0 / math.hypot(PER_WIDTH / spread, PER_LOGIT * sd)
 
 
 @njit
 def _near_mode(own, table, known, sd, at):
-    """Evaluate a question near its mode; return the place, the log integrand and s of (1)."""
+    """Evaluate a question near its mode; return this point, the log integrand and s of (1)."""
     before, low, high, near = math.inf, -math.inf, math.inf, False
     for left in range(STEPS, 0, -1):
         log = _question(own, table, known, sd * at) - 0.5 * at * at

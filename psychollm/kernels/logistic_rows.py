@@ -8,8 +8,7 @@ its scores :math:`y_u \in [0, 1]` have expectations :math:`p_u = 1 / (1 + \exp(-
           H = \sum_u w_u (x_u x_u^T + S_u) + \operatorname{diag} \lambda, \qquad
           w_u = p_u (1 - p_u).                                                            \quad (1)
 
-The regressions that estimate items given abilities, and abilities given items, both have this
-form.
+The regressions that estimate items from abilities, and abilities from items, have this form.
 """
 
 import math
@@ -75,7 +74,7 @@ def newton_rows(scores, units, prior, steps, beta, covariance):
 
 @njit
 def _second_moments(x, spread):
-    """Return x x' + S of every unit, the lower triangle row by row."""
+    """Return the lower triangle of x x' + S of every unit, row by row."""
     n, p = x.shape
     moments = np.empty((n, p * (p + 1) // 2))
     for u in range(n):

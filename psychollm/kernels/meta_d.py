@@ -1,8 +1,8 @@
 r"""Maximum likelihood estimation of meta-d' for thousands of tables at a time.
 
-The likelihood is (1) of `meta_d_likelihood`, maximised over m and the confidence criteria by
-Newton's method with exact derivatives. The edge k follows the type-1 criterion: :math:`k = \rho m`
-with :math:`\rho = c/d'` (scaled), or :math:`k = c` (fixed).
+The likelihood is equation (1) of `meta_d_likelihood`, maximised over m and the confidence criteria
+by Newton's method with exact derivatives. The edge k follows the type-1 criterion: :math:`k = \rho
+m` with :math:`\rho = c/d'` (scaled), or :math:`k = c` (fixed).
 
 A rating that is never given with a response has probability zero at the maximum, because its
 criteria coincide. Such ratings are removed before the fit.
@@ -44,7 +44,7 @@ _TOLERANCE = 1e-12
 
 @njit
 def pack(table: FloatArray, counts: FloatArray, used: IntArray, rating: IntArray) -> None:
-    """Leave out ratings that are never given with a response."""
+    """Omit ratings that are never given with a response."""
     # `table` (classes, responses, ratings); `counts` (responses, 2, ratings) and `used` are as in
     # `log_likelihood`; `rating` (responses, ratings) receives the ratings that are kept.
     for response in range(2):
@@ -97,7 +97,7 @@ def _climb(
     gradient: FloatArray,
     hessian: FloatArray,
 ) -> tuple[float, int, int]:
-    """Move `point` to the maximum of (1) over m and the cuts, with k = k0 + `ratio` m."""
+    """Move `point` to the maximum of (1) over m and the criteria, with k = k0 + `ratio` m."""
     # Returns the log likelihood, the number of iterations, and the status.
     last = point.size - 1
     offset = point[last] - ratio * point[0]
@@ -140,7 +140,7 @@ def _uncertainty(
     used: IntArray,
     out: FloatArray,
 ) -> None:
-    """Fill `out` with the variance of m at fixed type-1 estimates, and m's derivative in them."""
+    """Fill `out` with the variance of m at fixed type-1 estimates, and the derivatives of m."""
     # The derivative is dm/drho if the criterion is scaled, and dm/dc if it is fixed.
     last = point.size - 1
     gradient, hessian = np.empty(last + 1), np.empty((last + 1, last + 1))

@@ -43,7 +43,7 @@ _TOLERANCE = 1e-9
 def _type_1(
     point: FloatArray, answers: FloatArray, gradient: FloatArray, hessian: FloatArray
 ) -> float:
-    """Add the first part of (1) and its derivatives in d' (first index) and c (last index)."""
+    """Add the first part of equation (1) and its derivatives in d' (first index) and c (last)."""
     last = point.size - 1
     value = 0.0
     for stimulus in range(2):
@@ -76,7 +76,7 @@ def _joint(
     gradient: FloatArray,
     hessian: FloatArray,
 ) -> float:
-    """Return (1); fill its derivatives in (d', cuts, c); `scale` multiplies d' and c."""
+    """Return equation (1); fill derivatives in (d', criteria, c); `scale` multiplies d' and c."""
     last = point.size - 1
     parts = np.empty((3, counts.shape[2]))
     rated = point.copy()
@@ -101,7 +101,7 @@ def _follow(
     answers: FloatArray,
     out: FloatArray,
 ) -> bool:
-    """Move `point` to the maximum of (1) and fill `out`; return False if no maximum is found."""
+    """Move `point` to the maximum of (1), and fill `out`; return False if there is no maximum."""
     size = point.size
     gradient, hessian = np.empty(size), np.empty((size, size))
     factor, step, trial = np.zeros((size, size)), np.empty(size), np.empty(size)
@@ -143,7 +143,7 @@ def profile(
     middle: int,
     out: FloatArray,
 ) -> None:
-    """Fill `out` (grid, 3) with (2), the d' at the maximum and its variance, along `log_m`."""
+    """Fill `out` (grid, 3) with log L of equation (2), and d' at the maximum with its variance."""
     # `table` is (classes, responses, ratings); `type_1` holds the d' and c from which the search
     # starts at log_m[middle]. If no maximum is found at a grid point, this row and the rows
     # further from the middle are NaN.

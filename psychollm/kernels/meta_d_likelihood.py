@@ -19,8 +19,8 @@ and its derivatives are sums of
           \frac{\partial B_j}{\partial \alpha_j} = -B_j (\alpha_j + B_j), \quad
           \frac{\partial A_j}{\partial \alpha_j} = -A_j B_j.                              \quad (2)
 
-The log-likelihood (1) tends to minus infinity where two criteria meet. This keeps the criteria in
-order, so that Newton's method needs no transformation of them.
+The log-likelihood (1) tends to minus infinity where two criteria meet. The limit of minus infinity
+keeps the criteria in order, so that Newton's method needs no transformation of the criteria.
 
 References
 ----------
@@ -52,7 +52,7 @@ def _cell(low: float, high: float) -> float:
 def _branch(
     mean: float, edge: float, cuts: FloatArray, counts: FloatArray, parts: FloatArray
 ) -> float:
-    """Return (1) for one response to one class; fill `parts` with derivatives (2) in alpha."""
+    """Return (1) for one response and class; fill `parts` with derivatives (2) in alpha."""
     # `counts` (ratings,) are in increasing order of the rating, `cuts` (ratings - 1,) are above
     # `edge`. The rows of `parts` (3, ratings) are filled with the gradient, the diagonal of the
     # Hessian, and its first off-diagonal.
@@ -127,7 +127,7 @@ def log_likelihood(
     gradient: FloatArray,
     hessian: FloatArray,
 ) -> float:
-    """Return (1) at `point` and fill its derivatives; minus infinity where two cuts meet."""
+    """Return the log-likelihood (1) and fill its derivatives; -inf where two criteria meet."""
     # Coordinates are m, the cuts of response 1 on its own axis, the cuts of response 2 on its own
     # axis, and k. `counts` (responses, 2, ratings) holds correct answers first, then wrong ones;
     # only the first `used` (responses,) ratings are read. `parts` (3, ratings) is a work array.

@@ -6,8 +6,9 @@ Let C of n answers be in the first class, let :math:`n_g` answers be in group g,
 .. math:: I = h(C, n) - \sum_g h(x_g, n_g), \qquad
           h(x, n_g) = \frac{L(n_g) - L(x) - L(n_g - x)}{n \ln 2}, \quad L(x) = x \ln x, \quad (1)
 
-in bits. If the classes are permuted among all answers, x is hypergeometric. The mean of (1) over
-permutations is therefore a sum of at most n_g + 1 terms per group, with probabilities in the ratio
+in bits. If the classes are permuted among all answers, x is hypergeometric. The mean of equation
+(1) over permutations is therefore a sum of at most n_g + 1 terms per group, with probabilities in
+the ratio
 
 .. math:: \frac{P(x + 1)}{P(x)} = \frac{(n_g - x)(C - x)}{(x + 1)(n - C - n_g + x + 1)}.  \quad (2)
 
@@ -36,7 +37,7 @@ def _x_log_x(x: float) -> float:
 
 @njit
 def _mean_spread(n: int, first: int, size: int, logs: FloatArray) -> float:
-    """Return L(n_g) - E[L(x) + L(n_g - x)] for hypergeometric x, by (2) from its mode."""
+    """Return L(n_g) - E[L(x) + L(n_g - x)] for hypergeometric x, summed from its mode by (2)."""
     low, high = max(0, size - (n - first)), min(size, first)
     mode = min(max((size + 1) * (first + 1) // (n + 2), low), high)
     total, mean = 1.0, logs[mode] + logs[size - mode]
@@ -59,7 +60,7 @@ def _mean_spread(n: int, first: int, size: int, logs: FloatArray) -> float:
 
 @njit
 def _information(first: FloatArray, second: FloatArray) -> tuple[float, float]:
-    """Return (1) and the entropy of the classes, in bits; NaN without answers."""
+    """Return mutual information and the entropy of the classes, in bits; NaN without answers."""
     n_first, n_second, inside = 0.0, 0.0, 0.0
     for g in range(first.size):
         n_first += first[g]
@@ -74,7 +75,7 @@ def _information(first: FloatArray, second: FloatArray) -> tuple[float, float]:
 
 @njit
 def _chance(first: FloatArray, second: FloatArray, logs: FloatArray) -> float:
-    """Return the mean of (1) over permutations, in bits; weighted counts are rounded."""
+    """Return the mean mutual information over permutations, in bits; round weighted counts."""
     n, n_first = 0, round(first.sum())
     for g in range(first.size):
         n += round(first[g] + second[g])
@@ -108,7 +109,7 @@ def _slice_sum(values: FloatArray, low: int, high: int) -> float:
 def table_information(
     first: FloatArray, second: FloatArray, edges: IntArray, out: FloatArray
 ) -> None:
-    """Fill `out` (rows, 3) with (1), its mean over permutations, and the entropy of classes."""
+    """Fill `out` (rows, 3): mutual information, its mean over permutations, entropy of classes."""
     # `first` and `second` (rows, groups) count answers of the two classes; groups from one of the
     # `edges` (bins + 1,) up to the next are pooled. Rows without answers are NaN.
     rows, size = first.shape[0], edges.size - 1

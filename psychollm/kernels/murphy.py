@@ -1,7 +1,8 @@
 r"""Parts of the Brier score, and gaps between confidence and correctness, over bins of confidence.
 
-A bin k contains n_k answers with neighbouring confidences. The proportion o_k of these is correct,
-and f_k is their mean confidence. Among all n answers, the proportion o is correct. Then
+A bin k contains n_k answers with neighbouring confidences. The proportion o_k of the answers in
+bin k is correct, and f_k is their mean confidence. Among all n answers, the proportion o is
+correct. Then
 
 .. math::
    \text{REL} = \sum_k \frac{n_k}{n} (f_k - o_k)^2, \quad
@@ -14,7 +15,8 @@ and f_k is their mean confidence. Among all n answers, the proportion o is corre
    c = \sum_{n_k > 1} \frac{n_k}{n} \frac{o_k (1 - o_k)}{n_k - 1}, \quad
    d = \frac{o (1 - o)}{n - 1},                                                           \quad (2)
 
-where (2) is unbiased if every bin contains at least two answers (Ferro & Fricker 2012), and
+where equation (2) is unbiased if every bin contains at least two answers (Ferro & Fricker 2012),
+and
 
 .. math:: \text{over} = \sum_k \frac{n_k}{n} \max(f_k - o_k, 0), \qquad
           \text{under} = \sum_k \frac{n_k}{n} \max(o_k - f_k, 0).                         \quad (3)
@@ -53,7 +55,7 @@ def bin_sums(values, starts, correct, wrong, stated, hits, size):
 def murphy_terms(
     values: FloatArray, starts: IntArray, correct: FloatArray, wrong: FloatArray, out: FloatArray
 ) -> None:
-    """Fill `out` (resamples, 6) with REL, RES, UNC of (1) and REL', RES', UNC' of (2)."""
+    """Fill `out` (resamples, 6) with the three terms of (1), and their unbiased versions (2)."""
     # All are NaN where a resample has no answers; (2) is NaN where no bin has more than one
     # answer.
     bins = starts.size - 1
@@ -88,7 +90,7 @@ def murphy_terms(
 def signed_gaps(
     values: FloatArray, starts: IntArray, correct: FloatArray, wrong: FloatArray, out: FloatArray
 ) -> None:
-    """Fill `out` (resamples, 2) with the two parts (3)."""
+    """Fill `out` (resamples, 2) with overconfidence and underconfidence by equation (3)."""
     bins = starts.size - 1
     stated, hits, size = np.empty(bins), np.empty(bins), np.empty(bins)
     for row in range(correct.shape[0]):

@@ -37,7 +37,7 @@ def normal_upper(x: float) -> float:
 
 @njit
 def _central_quantile(q: float) -> float:
-    """Return the AS 241 quantile for |p - 1/2| <= 0.425, with q = p - 1/2."""
+    """Return the quantile of algorithm AS 241 for |p - 1/2| <= 0.425, with q = p - 1/2."""
     r = 0.180625 - q * q
     numerator = (
         (

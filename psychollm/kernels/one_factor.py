@@ -38,7 +38,7 @@ NO_THRESHOLD = 9.0
 
 @njit
 def nearly_normal_cdf(c):
-    """Return Phi(c) with an error below NEARLY, using few multiplications."""
+    """Return Phi(c) with an error below NEARLY, by a few multiplications."""
     x = min(max(c, -REACH), REACH)
     square = x * x
     return 0.5 + x * (C1 + square * (C3 + square * (C5 + square * (C7 + square * C9))))
@@ -46,7 +46,7 @@ def nearly_normal_cdf(c):
 
 @njit
 def _answers(words, cut, slope, score):
-    """Return one bit per word, 1 if its u > Phi(c) with c = cut - slope * score, as in (1)."""
+    """Return one bit per word, 1 if its u > Phi(c) with c of equation (1), cut - slope * score."""
     yes, unsure = np.uint64(0), np.uint64(0)
     for q in range(words.size):
         over = as_uniform(words[q]) - nearly_normal_cdf(cut - slope * score[q])
@@ -65,7 +65,7 @@ def _answers(words, cut, slope, score):
 
 @njit
 def simulate_one_factor(loadings, thresholds, n_questions, state, yes):
-    """Fill packed rows `yes` (k, words) with answers drawn from the one-factor model (1)."""
+    """Fill packed rows `yes` (k, words) with answers drawn from the one-factor model."""
     k, words = yes.shape
     slope, cut = np.empty(k), np.empty(k)
     for i in range(k):

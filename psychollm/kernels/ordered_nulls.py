@@ -64,7 +64,7 @@ def draw_answers(state, loadings, cuts, codes, out):
 
 @njit
 def fill_margins(codes, cuts):
-    """Fill the cuts (k, C + 1) from all answers of each row."""
+    """Fill the thresholds (k, C + 1) from all answers of each row."""
     counts = np.empty(cuts.shape[1] - 1)
     for i in range(codes.shape[0]):
         counts[:] = 0.0

@@ -45,7 +45,7 @@ START_COMMUNALITY = 0.95
 
 @njit
 def loadings_of(v, loading, slope):
-    """Fill loadings (k, m) and their derivatives (k, m, m) from v (k, m), by (1)."""
+    """Fill loadings (k, m) and their derivatives (k, m, m) from v (k, m), by equation (1)."""
     k, m = v.shape
     for i in range(k):
         r = math.sqrt(np.sum(v[i] * v[i]))

@@ -90,7 +90,7 @@ def _log_cells(n11, n10, n01, n00, p):
 
 @njit
 def pair_terms(counts, tau, rate, i, j, r):
-    """Return log-likelihood, score and information (2) of pair (i, j) at correlation r."""
+    """Return log-likelihood, and score and information (2), of pair (i, j) at correlation r."""
     joint, yes, n = counts
     p = pair_cells(tau[i, j], tau[j, i], rate[i, j], rate[j, i], r)
     n11 = joint[i, j]
@@ -104,7 +104,7 @@ def pair_terms(counts, tau, rate, i, j, r):
 
 @njit
 def evaluate(counts, tau, rate, z, loading, gradient, information):
-    """Fill gradient and information with respect to z; return (1)."""
+    """Fill gradient and information with respect to z; return the log-likelihood (1)."""
     k = z.size
     value = 0.0
     gradient[:] = 0.0
@@ -156,7 +156,7 @@ def _proposal(z, gradient, information, damping, step, proposed):
 
 @njit
 def fit_pairwise(counts, tau, rate, loading, tolerance, max_steps):
-    """Maximise (1) from the given loadings, in place; return (value, steps, status)."""
+    """Maximise the log-likelihood (1) over loadings, in place; return (value, steps, status)."""
     # `counts` is (joint, yes, n), each (k, k). `tolerance` bounds the last change of z.
     k = loading.size
     z, proposed, trial, step = np.arctanh(loading), np.empty(k), np.empty(k), np.empty(k)
@@ -225,7 +225,7 @@ def start_loadings(counts, tau, loading):
 
 @njit
 def residuals(counts, tau, rate, loading, z):
-    """Fill z (k, k) with (3) at loadings (k, m); zero where a pair is uninformative."""
+    """Fill the residuals (3), shape (k, k), at loadings (k, m); zero for uninformative pairs."""
     joint, _, n = counts
     for i in range(loading.shape[0]):
         z[i, i] = 0.0

@@ -127,7 +127,7 @@ def fill_corners(t, u, rho, corners):
 
 @njit
 def cell(corners, which, a, b):
-    """Return (1) or one of its derivatives for one cell."""
+    """Return the probability of one cell, equation (1), or one of its derivatives."""
     c = corners[which]
     return (c[a, b] - c[a + 1, b]) - (c[a, b + 1] - c[a + 1, b + 1])
 

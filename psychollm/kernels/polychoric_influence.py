@@ -40,7 +40,7 @@ from psychollm.kernels.tetrachoric import AT_BOUND, UNDEFINED
 
 @njit
 def _pull(shares, corners, cuts, rho, flip, pull):
-    """Fill derivatives of the mean score with respect to one margin's cuts, (C + 1,)."""
+    """Fill derivatives (C + 1,) of the mean score with respect to the thresholds of one margin."""
     # With `flip`, the cuts belong to the columns.
     t, u = cuts
     room = (1.0 - rho) * (1.0 + rho)
@@ -71,7 +71,7 @@ def _pull(shares, corners, cuts, rho, flip, pull):
 
 @njit
 def _threshold_part(pull, cuts, n, part):
-    """Fill the influence of an answer through the cuts of its margin (C,), a sum in (1)."""
+    """Fill the influence of an answer through the thresholds of its margin (C,), a sum in (1)."""
     part[:] = 0.0
     for c in range(1, cuts.size - 1):
         if math.isfinite(cuts[c]) and pull[c] != 0.0:
@@ -83,7 +83,7 @@ def _threshold_part(pull, cuts, n, part):
 
 @njit
 def influence(table, cuts, rho, n, parts, corners):
-    """Fill (1) for units with both answers and for units with one; return the information I."""
+    """Fill influences (1) of units with both answers and with one; return the information."""
     # `cuts` is (t, u), `parts` (joint (C, C), first (C,), second (C,)); `n` holds the numbers of
     # units of the pair and of each margin.
     t, u = cuts

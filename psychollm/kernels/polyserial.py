@@ -13,10 +13,11 @@ contributes
           + \sum_c K_c \frac{1[a < c] - F_c}{\varphi(t_c)}
           + M z + \tfrac12 S (z^2 - 1)\Big]                                              \quad (2)
 
-to the estimate. K are the derivatives of the mean score with respect to the cuts, M and S its
-derivatives with respect to the mean and the logarithm of the standard deviation of the scores, and
-I is its negative derivative with respect to :math:`\rho`. All these derivatives are computed by
-central differences of the mean score, which are cheap and accurate to ten digits.
+to the estimate. K are the derivatives of the mean score with respect to the cuts, and M and S
+those with respect to the mean and the logarithm of the standard deviation of the scores. The
+information I is the negative derivative of the mean score with respect to :math:`\rho`. All these
+derivatives are computed by central differences of the mean score, which are cheap and accurate to
+ten digits.
 
 References
 ----------
@@ -41,7 +42,7 @@ SPACING = 6e-6
 
 @njit
 def _end(t, z, rho, spread):
-    """Return v of (1), D (the density times v'), and the derivative of D in rho."""
+    """Return v of equation (1), D (the density times v'), and the derivative of D in rho."""
     if not math.isfinite(t):
         return t, 0.0, 0.0
     room = spread * spread

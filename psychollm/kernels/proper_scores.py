@@ -29,7 +29,7 @@ def mean_losses(
     wrong: FloatArray,
     out: FloatArray,
 ) -> None:
-    """Fill `out` (resamples,) with means (1) of losses (groups,) over tallies of resamples."""
+    """Fill `out` (resamples,) with mean losses, by equation (1), over tallies of resamples."""
     # Means are NaN where a resample has no answers.
     for row in range(correct.shape[0]):
         total, n = 0.0, 0.0

@@ -56,7 +56,7 @@ def normalise_rows(joint: FloatArray) -> FloatArray:
 def weighted_polynomials(
     posterior: FloatArray, nodes: FloatArray, degree: int
 ) -> Iterator[FloatArray]:
-    """Yield posterior times orthonormal polynomial of (2), (u, Q), for degrees 1 to `degree`."""
+    """Yield posterior times orthonormal polynomial of equation (2) (u, Q), up to `degree`."""
     # If a posterior is concentrated on too few nodes for a degree, the result is zero.
     root = np.sqrt(posterior)
     before, current = np.zeros_like(root), root

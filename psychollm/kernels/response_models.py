@@ -1,4 +1,4 @@
-r"""Response curves of binary items and their derivatives, for all items and nodes together.
+r"""Response curves of binary items and their derivatives, for all items and nodes at a time.
 
 An item with slope a, intercept d, lower asymptote g and upper asymptote u is answered yes with
 probability
@@ -84,7 +84,7 @@ def asymptotes(parameters: FloatArray) -> tuple[FloatArray, FloatArray, FloatArr
 
 
 def linear(parameters: FloatArray, nodes: FloatArray) -> FloatArray:
-    """Return z of (1), shape (items, Q)."""
+    """Return z of equation (1), shape (items, Q)."""
     return np.asarray(parameters[:, :1] * nodes + parameters[:, 1:2], dtype=np.float64)
 
 
@@ -140,7 +140,7 @@ def second_derivatives(parameters: FloatArray, nodes: FloatArray, link: str) -> 
 def count_moments(
     parameters: FloatArray, nodes: FloatArray, link: str, yes: FloatArray, no: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return gradient (items, p), observed and expected information (items, p, p): (2)."""
+    """Return gradient (items, p), observed and expected information (items, p, p), by (2)."""
     if link == "logit" and parameters.shape[1] == 2:
         return _logistic_moments(parameters, nodes, yes, no)
     p, q = yes_no(parameters, nodes, link)

@@ -142,7 +142,7 @@ def split_shares(codes: NDArray[np.int32], seeds: WordArray, splits: int, out: F
 
 @njit
 def discrete_entropies(codes: NDArray[np.int32], out: FloatArray) -> None:
-    """Fill `out` (rows, 3): entropy H of (2) in nats, samples, classes; NaN without samples."""
+    """Fill `out` (rows, 3): entropy H in nats, and numbers of samples and classes."""
     counts = np.empty(codes.shape[1])
     for row in range(codes.shape[0]):
         n, classes = _count(codes[row], counts)
@@ -157,7 +157,7 @@ def discrete_entropies(codes: NDArray[np.int32], out: FloatArray) -> None:
 
 @njit
 def likelihood_entropies(codes: NDArray[np.int32], loglik: FloatArray, out: FloatArray) -> None:
-    """Fill `out` (rows, 3): entropies of (2) from likelihoods, and the mean of -loglik."""
+    """Fill `out` (rows, 3): entropies (2) from likelihoods, and the mean negative loglik."""
     # Samples without a log-likelihood are left out; entropies are NaN where none remains.
     size = codes.shape[1]
     weight = np.empty(size)

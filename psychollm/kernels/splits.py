@@ -25,7 +25,7 @@ from psychollm.kernels._jit import njit
 
 @njit
 def _flip(matrix, signs, products, j):
-    """Change one sign, keep g of (2) up to date, and return the change of q."""
+    """Change one sign, keep g of equation (2) up to date, and return the change of q."""
     sign = signs[j]
     change = 4.0 * (matrix[j, j] - sign * products[j])
     for i in range(signs.size):
@@ -36,7 +36,7 @@ def _flip(matrix, signs, products, j):
 
 @njit
 def _start(matrix, signs, products):
-    """Fill g of (2) and return q."""
+    """Fill g of equation (2), and return q."""
     form = 0.0
     for i in range(signs.size):
         products[i] = 0.0

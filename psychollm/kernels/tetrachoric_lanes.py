@@ -1,15 +1,16 @@
 r"""Tetrachoric correlations of several tables at a time, by vector instructions.
 
 Equation (1) of `kernels.tetrachoric` is solved for `LANES` tables together. All lanes use the same
-quadrature rule, the one that the most difficult of them needs, and take steps until each has
-converged; the steps, the start and the test of convergence are those of that module. Inner loops
-run over lanes without branches, and `kernels.exponential` replaces the exponential function of the
-C library.
+quadrature rule, the one that the most difficult table needs, and take steps until each has
+converged; the steps, the start and the test of convergence are those of `kernels.tetrachoric`.
+Inner loops run over lanes without branches, and `kernels.exponential` replaces the exponential
+function of the C library.
 
-Only the usual case is solved in lanes: thresholds within `FAR`, four counts above zero and
-:math:`t \ge 0.35^2` at the start. Other tables are solved one at a time. The integral from t to 1
-is computed on [t, sqrt t] and [sqrt t, 1] if t is below 0.35; on every panel the ratio of the ends
-is then at least 0.35, where 20 nodes suffice. A step changes t at most by that ratio.
+Only the usual tables are solved in lanes: thresholds within `FAR`, four counts above zero and
+:math:`t \ge 0.35^2` at the start. All other tables are solved one at a time. The integral from t
+to 1 is computed on [t, sqrt t] and [sqrt t, 1] if t is below 0.35; on every panel the ratio of the
+ends is then at least 0.35, where 20 nodes suffice. A step multiplies t by a factor between 0.35
+and 1 / 0.35.
 """
 
 import math
@@ -134,7 +135,7 @@ def _solve_lanes(t, residual, gap, product, steps, work):
 
 @njit
 def work_space():
-    """Return the arrays of `correlate_lanes`: tables, results and rooms for its work."""
+    """Return the arrays for `correlate_lanes`: tables, results and work space."""
     return np.empty((LANES, 6)), np.empty((LANES, 5)), np.empty((ROWS, LANES))
 
 

@@ -30,7 +30,7 @@ EXACT = 1e-6  # largest change of an effect at the mode
 
 @njit
 def _ratio(eta):
-    """Return exp(eta / 2) of (1), with eta within its bounds."""
+    """Return exp(eta / 2) of equation (1), with eta within its bounds."""
     return math.exp(0.5 * min(max(eta, -FURTHEST), FURTHEST))
 
 
@@ -43,7 +43,7 @@ def voter_modes(ends, votes, nu, prior, steps, effects, roots):
     ends : ndarray (voters + 1,)
         Index of the first vote of each voter, and the number of votes.
     votes : tuple of ndarray (votes,), (votes,), (3, votes)
-        delta and b of (1), and the weights of left, tie and right.
+        Variables delta and b of equation (1), and the weights of left, tie and right.
     nu : float
         Log tie parameter of all voters.
     prior : tuple of ndarray (3,), (3,)
@@ -53,7 +53,7 @@ def voter_modes(ends, votes, nu, prior, steps, effects, roots):
     effects : ndarray (voters, 3)
         Starting values, overwritten.
     roots : ndarray (voters, 3, 3)
-        Overwritten: Cholesky factors of the inverse information.
+        Array that is overwritten with Cholesky factors of the inverse information.
     """
     delta, added, wins = votes
     sd, free = prior
@@ -123,9 +123,10 @@ def voter_means(ends, votes, nu, prior, rule, posterior, scores, moments):
     posterior : tuple of ndarray (voters, 3), (voters, 3, 3)
         Modes and roots.
     scores : ndarray (3, votes)
-        Overwritten: mean derivatives in delta, in b and in the log tie parameter.
+        Arrays that are overwritten with mean derivatives in delta, in b and in the log tie
+        parameter.
     moments : ndarray (voters, 3)
-        Overwritten: mean squares of the effects.
+        Array that is overwritten with mean squares of the effects.
     """
     delta, added, wins = votes
     nodes, log_weight = rule

@@ -29,7 +29,7 @@ from psychollm.kernels._jit import njit
 def weighted_area(
     counts: FloatArray, order: IntArray, opens: BoolArray, correct: BoolArray
 ) -> float:
-    """Return the area (1) of one resample; NaN if it contains only one class."""
+    """Return the area of one resample by equation (1); NaN if it contains only one class."""
     # `order` lists the questions by increasing score, `opens` marks where a new group of ties
     # begins, and `correct` is in the same order.
     area, below = 0.0, 0.0
@@ -53,7 +53,7 @@ def weighted_area(
 def weighted_areas(
     counts: FloatArray, order: IntArray, opens: BoolArray, correct: BoolArray
 ) -> FloatArray:
-    """Return the areas (1) of all resamples, with counts (resamples, questions)."""
+    """Return the areas of all resamples by equation (1), with counts (resamples, questions)."""
     out = np.empty(counts.shape[0])
     for row in range(counts.shape[0]):
         out[row] = weighted_area(counts[row], order, opens, correct)

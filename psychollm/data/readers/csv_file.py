@@ -1,4 +1,4 @@
-"""CSV files, plain or gzipped, wide or long, with columns separated by commas, semicolons or tabs.
+"""Reader of wide or long CSV files, plain or gzipped, separated by commas, semicolons or tabs.
 
 A wide file has a line per model, with its label and its answers to all questions. The header
 contains the labels of the questions. A long file has a line per answer.

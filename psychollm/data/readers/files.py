@@ -1,4 +1,4 @@
-"""Reading of files as `Responses`, as tables of numbers or words, and as labelled values."""
+"""Functions that read files as `Responses`, as numbers, as words, or as labelled values."""
 
 import csv
 import zlib
@@ -60,16 +60,17 @@ def read_responses(
     Parameters
     ----------
     path : path
-        File: ``.csv``, ``.tsv`` or ``.jsonl`` (also ``.gz``), or ``.parquet``. Separators are
-        commas, semicolons or tabs; with the latter two, numbers may have a decimal comma. For
-        other formats, pass a pandas DataFrame to `Responses`.
+        File with the suffix ``.csv``, ``.tsv`` or ``.jsonl`` (optionally with ``.gz``), or
+        ``.parquet``. Columns are separated by commas, semicolons or tabs. With semicolons or tabs,
+        numbers may have a decimal comma. For other formats, pass a pandas DataFrame to
+        `Responses`.
     layout : {"auto", "wide", "long", "transposed"}
         A "wide" file has a line per model and the labels of the questions in the header, a
         "transposed" file has a line per question, and a "long" file has a line per answer. With
         "auto", a file is long if `question` or `value` is given, or if the header has usual names
         ("model", "llm", "person", ...; "question", "item", ...; "score", "value", "correct",
         "response", ...). Otherwise, the file is transposed, with a warning, if the first column
-        has a usual name for questions. All other files are wide.
+        has a usual name for questions. All other files are treated as wide.
     model : str, optional
         Column with the labels of the models, by default the first column of a wide file, or the
         column with a usual name in a long file.
@@ -151,16 +152,17 @@ def read_table(
     Parameters
     ----------
     path : path
-        File: ``.csv``, ``.tsv`` or ``.jsonl`` (also ``.gz``), or ``.parquet``. Separators are
-        commas, semicolons or tabs; with the latter two, numbers may have a decimal comma. For
-        other formats, pass a pandas DataFrame to `Responses`.
+        File with the suffix ``.csv``, ``.tsv`` or ``.jsonl`` (optionally with ``.gz``), or
+        ``.parquet``. Columns are separated by commas, semicolons or tabs. With semicolons or tabs,
+        numbers may have a decimal comma. For other formats, pass a pandas DataFrame to
+        `Responses`.
     layout : {"auto", "wide", "long", "transposed"}
         A "wide" file has a line per model and the labels of the questions in the header, a
         "transposed" file has a line per question, and a "long" file has a line per answer. With
         "auto", a file is long if `question` or `value` is given, or if the header has usual names
         ("model", "llm", "person", ...; "question", "item", ...; "score", "value", "correct",
         "response", ...). Otherwise, the file is transposed, with a warning, if the first column
-        has a usual name for questions. All other files are wide.
+        has a usual name for questions. All other files are treated as wide.
     model : str, optional
         Column with the labels of the models, by default the first column of a wide file, or the
         column with a usual name in a long file.
@@ -180,7 +182,8 @@ def read_table(
         Whether a column of a wide file has the labels of its rows. If the first column looks like
         answers, rows are numbered, with a warning.
     scale : float, optional
-        Largest possible value of the scale, such as 100 for percentages. Values are divided by it.
+        Largest possible value of the scale, such as 100 for percentages. Values are divided by the
+        largest possible value.
 
     Returns
     -------
@@ -333,9 +336,10 @@ def read_words(
         File with one label and its words on each line, or a long file with a line per answer.
         "NA" is a word, whereas empty cells are missing.
     layout : {"auto", "wide", "long", "transposed"}
-        "long" for a file with a line per answer. With "auto", a file is long if `question` or
-        `value` is given, or if the header has usual names of models, questions and answers. In all
-        other files, the first column contains the labels of the rows.
+        Layout of the file; "long" means that the file has a line per answer. With "auto", a file
+        is long if `question` or `value` is given, or if the header has usual names of models,
+        questions and answers. In files that are not long, the first column contains the labels of
+        the rows.
     model : str, optional
         Column of a long file with the labels of the models; by default detected from the header.
     question : str or sequence of str, optional
@@ -350,7 +354,8 @@ def read_words(
     Returns
     -------
     DataFrame
-        One row per label. For a long file, one row per question and one column per model.
+        Words, with one row per label. For a long file, the table has one row per question and one
+        column per model.
 
     Raises
     ------
@@ -418,7 +423,7 @@ def read_labels(path: str | PathLike[str]) -> dict[str, str]:
     Returns
     -------
     dict
-        The word of each label.
+        Word of each label.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""JSON lines with an object per model (wide) or per answer (long)."""
+"""Reader of JSON lines with an object per model (wide) or per answer (long)."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Parquet files, wide or long, through pyarrow."""
+"""Reader of wide or long Parquet files, based on pyarrow."""
 
 from collections.abc import Sequence
 from pathlib import Path

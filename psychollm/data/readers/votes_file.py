@@ -1,4 +1,4 @@
-"""Reading of tables of votes on pairs of models from files."""
+"""Functions that read votes on pairs of models from files."""
 
 import gzip
 import json
@@ -25,7 +25,7 @@ def is_path(votes: Any) -> bool:
 
 
 def header_of_rows(path: Path) -> list[str]:
-    """Return the columns of a file that may have one row per vote or score; none otherwise."""
+    """Return the columns of a file that may have one row per vote or score; [] for other files."""
     name = path.name.lower()
     if not path.is_file():
         return []

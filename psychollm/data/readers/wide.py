@@ -1,4 +1,4 @@
-"""Label column and orientation of wide tables of any format."""
+"""Detection of the label column and of the orientation of wide tables in any format."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ from psychollm.data.table import known_values
 
 
 class RepeatedLabelError(LabelError):
-    """A label that two rows of a wide table have."""
+    """Error for a label that two rows of a wide table have."""
 
 
 def wide_table(

@@ -3,7 +3,8 @@
 An archive declares the sizes of its members, but the declared sizes may be false, and a few
 kilobytes may expand to petabytes. Therefore, members are checked before reading, read only up to
 the declared length, and then checked for length and checksum. The supported compression methods
-are stored, deflate and Zstandard (method 93), which Python itself supports only since 3.14.
+are "stored", "deflate" and Zstandard (method 93), which Python itself has supported only since
+version 3.14.
 """
 
 import struct

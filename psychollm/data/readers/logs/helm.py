@@ -1,9 +1,9 @@
 """Runs of HELM: ``per_instance_stats.json`` with ``run_spec.json`` and ``scenario_state.json``.
 
-The question is ``instance_id``, which is unique only within a scenario. The repeat is
-``train_trial_index``. The scorers are the statistics of an instance except counts and times. The
-perturbation of a question is the filter. Each split of a run is a separate task. ``max_prob`` is
-the confidence, if the model returned likelihoods.
+The field ``instance_id`` identifies a question, but only within a scenario. The field
+``train_trial_index`` is the number of the repeat. Every statistic of an instance, except counts
+and times, is a scorer. The perturbation of a question is read as its filter. Each split of a run
+is a separate task. ``max_prob`` is the confidence, if the model returned likelihoods.
 """
 
 import re

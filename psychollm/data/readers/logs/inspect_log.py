@@ -2,16 +2,17 @@
 
 An archive contains ``header.json`` (the run), ``samples/*.json`` (one answer each) and a journal;
 an unfinished log has only the journal. A ``.json`` file contains the same data in one object. The
-model is ``eval.model``, and the task ``eval.task``. The question is ``sample.id``, a number or a
-text that is unique within a data set. The repeat is ``sample.epoch``. Version 1 of the format,
-used until mid-2024, has one score, ``sample.score``, whose scorer is named in ``results.scorer``.
+field ``eval.model`` names the model, and ``eval.task`` the task. The field ``sample.id``, a number
+or a text that is unique within a data set, identifies the question. The field ``sample.epoch`` is
+the number of the repeat. Version 1 of the format, used until mid-2024, has one score,
+``sample.score``, whose scorer is named in ``results.scorer``.
 
 A scorer is a judge if its scores contain the conversation with a grader model.
 
-A score is ``"C"`` (1), ``"P"`` (0.5), ``"I"`` (0), ``"N"`` (no answer, which Inspect counts as 0
-but the caller may count as missing), a number, a truth value, or several of these by name. In the
-last case, each name is a scorer, ``scorer.name``. A failed sample has no score, even if Inspect
-was configured to score it.
+A score is ``"C"`` (1), ``"P"`` (0.5), ``"I"`` (0), ``"N"`` (no answer), a number, a truth value,
+or a mapping from names to such values. Inspect counts ``"N"`` as 0, but the caller may count it as
+missing. Each name in a mapping is a separate scorer, ``scorer.name``. A failed sample has no
+score, even if Inspect was configured to score it.
 """
 
 import re

@@ -6,9 +6,9 @@ are the fields of ``metric``. The settings of the model are in
 ``results/ORG/MODEL/results_TIME.json``.
 
 Before version 0.11, rows were flat: ``example``, ``choices``, ``gold``, ``gold_index`` and
-``metrics``, without an id. Some of these versions wrote every field as the text of a Python
-literal; others did so only if the fields of a task did not fit one schema. Such text is parsed but
-never executed. JSON lines pushed to the Hugging Face Hub have the same rows.
+``metrics``, without an id. Some versions before 0.11 wrote every field as the text of a Python
+literal; others did so only if the fields of a task did not fit one schema. The text of a literal
+is parsed but never executed. JSON lines pushed to the Hugging Face Hub have the same rows.
 """
 
 import re

@@ -7,7 +7,7 @@ filters are called ``#1``, ``#2``, in the order of the rows. Filters aggregate r
 a log contains no repeats.
 
 For multiple choice, `confidence` is the probability that the model assigns to its chosen option,
-relative to all options. This confidence belongs to the metric ``acc``.
+relative to all options. The confidence is assigned to the metric ``acc``.
 """
 
 import re

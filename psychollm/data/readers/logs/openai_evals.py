@@ -2,7 +2,7 @@
 
 The line with ``spec`` names the model and the evaluation. ``match`` events contain
 ``data.correct``, ``metrics`` events contain numbers by name, and ``sampling`` events contain the
-prompt. A sample with events but without a verdict is missing.
+prompt. A sample with events but without a verdict is a missing answer.
 """
 
 from collections.abc import Iterable, Mapping

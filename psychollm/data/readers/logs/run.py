@@ -105,6 +105,6 @@ def flatten(settings: Any, prefix: str = "") -> dict[str, str]:
 
 
 def without(settings: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """Return the settings that may affect answers: those whose names end in none of `names`."""
+    """Return the settings, except those whose names end in one of `names`."""
     unwanted = set(names)
     return {name: text for name, text in settings.items() if name.split(".")[-1] not in unwanted}

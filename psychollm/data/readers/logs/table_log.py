@@ -125,7 +125,7 @@ def holds_confidence(source: Source) -> bool:
 
 
 def _is_wide(header: Sequence[str], source: Source) -> bool:
-    """Return whether a table has a row per model, because columns of a long table are absent."""
+    """Return whether a table has a row per model, because it lacks the columns of a long table."""
     known = known_columns(header)
     # A table with one row per question has a column of questions, but no column of models or
     # scores.
