@@ -1,4 +1,4 @@
-"""Layer 5: banks of calibrated questions, which estimate full scores from few answers."""
+"""Layer 5: banks of calibrated questions, for estimating full scores from few answers."""
 
 from psychollm._base.lazy import load_lazily
 

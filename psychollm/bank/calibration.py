@@ -1,8 +1,9 @@
 r"""Cross-validate a bank on held-out models; a family of models is held out as a whole.
 
-Cross-validation selects the number of abilities with the best predictions. It also estimates the
-prediction error of each question relative to the item model, and the variance of this error
-between models. Simulated sessions of held-out models give the error of corrected scores.
+Cross-validation selects the number of abilities with the best predictions. Cross-validation also
+estimates the squared prediction error of each question relative to the item model, and how this
+error varies between models. Sessions simulated for held-out models estimate the error of corrected
+scores.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,7 +35,7 @@ _WORST = 16.0  # maximum of squared standardised errors, which limits outliers
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Sampling design: the item model and its expected prediction errors."""
+    """Sampling design, which consists of the item model and its expected prediction errors."""
 
     items: ItemModel
     error: FloatArray  # (J,) squared prediction errors, as multiples of p (1 - p)
@@ -74,7 +75,7 @@ def block_size(n_answered: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Prediction errors of held-out models."""
+    """Errors in predicting the answers of held-out models."""
 
     candidates: tuple[int, ...]  # numbers of abilities that were compared
     squared_error: FloatArray  # (candidates,) mean squared errors of predicted single scores
@@ -150,7 +151,7 @@ def _asked(scores: FloatArray, rng: np.random.Generator) -> BoolArray:
 
 
 class _Shown:
-    """Squared prediction errors of held-out models, relative to p (1 - p)."""
+    """Squared prediction errors for held-out models, as multiples of p (1 - p)."""
 
     def __init__(self, scores: FloatArray, predicted: FloatArray) -> None:
         known = np.isfinite(scores)
@@ -160,7 +161,7 @@ class _Shown:
         self._sums = self._square.sum(axis=0), self._said.sum(axis=0)
 
     def error(self, without: int | None = None) -> FloatArray:
-        """Return squared errors (J,), as multiples of p (1 - p), shrunk to their mean."""
+        """Return each question's squared error (J,), relative to p (1 - p), shrunk to the mean."""
         square, said = self._sums
         if without is not None:
             square, said = square - self._square[without], said - self._said[without]
@@ -170,7 +171,7 @@ class _Shown:
 
 
 def _beforehand(items: ItemModel, theta: FloatArray) -> FloatArray:
-    """Return the mean over models of p (1 - p), with p from the item model (J,)."""
+    """Return the Bernoulli variance of each question (J,), averaged over the bank's models."""
     nothing = np.zeros((items.n_dimensions,) * 2)
     p = np.array([items.predicted(row, nothing) for row in theta])
     return np.asarray((p * (1.0 - p)).mean(axis=0))
@@ -214,7 +215,7 @@ def _played(
     scores: FloatArray,
     rng: np.random.Generator,
 ) -> Iterator[tuple[float, float, float]]:
-    """Simulate sessions of held-out models; yield corrected score, variance and true score."""
+    """Simulate sessions of held-out models; yield each corrected score, variance and truth."""
     n = len(scores)
     for size in _SIZES:
         for run in range(-(-_SESSIONS // n) * n if n < _SESSIONS else _SESSIONS):
@@ -234,7 +235,7 @@ def play(
     population: tuple[float, float],
     rng: np.random.Generator,
 ) -> tuple[float, float, float]:
-    """Simulate a session of `size` questions; return corrected score, variance and df."""
+    """Simulate a session of `size` questions; return the corrected score, variance and df."""
     known, n = np.full(truth.size, np.nan), 0
     drawn: list[Block] = []
     while n < size:

@@ -1,11 +1,11 @@
 r"""Sample questions with known inclusion probabilities.
 
 Question j is drawn with a probability :math:`\pi_j` proportional to the expected size of its
-prediction error, which minimises the variance of the corrected prediction. A mixture with equal
-probabilities ensures that no probability is zero. The sample is systematic: questions are sorted
-so that neighbours are similar, and one question is selected per unit of the cumulative
-probability, from a random start. Each group of similar questions is therefore sampled in
-proportion to its total probability.
+prediction error, which minimises the variance of the corrected prediction. Mixing these
+probabilities with equal probabilities ensures that none is zero. The sample is systematic.
+Questions are sorted so that neighbours are similar, and one question is selected per unit of the
+cumulative inclusion probability, from a random start. Each group of similar questions is therefore
+sampled in proportion to its total inclusion probability.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ _ROUNDS = 100
 
 
 def chances(size: FloatArray, n: int) -> FloatArray:
-    """Return probabilities (J,) with sum n, proportional to `size` (>= 0) and at most 1."""
+    """Return inclusion probabilities (J,) with sum n, proportional to `size` but at most 1."""
     pi = np.zeros(size.size)
     sure = np.zeros(size.size, dtype=bool)
     for _ in range(_ROUNDS):
@@ -32,7 +32,7 @@ def chances(size: FloatArray, n: int) -> FloatArray:
 
 
 def systematic(pi: FloatArray, order: IntArray, rng: np.random.Generator) -> IntArray:
-    """Draw a systematic sample with probabilities `pi` (J,), and return it in random order."""
+    """Return a systematic sample with inclusion probabilities `pi` (J,), in random order."""
     ends = np.cumsum(pi[order])
     n = round(float(ends[-1]))
     points = (rng.random() + np.arange(n)) * (ends[-1] / n)
@@ -48,7 +48,7 @@ def alike(features: FloatArray, groups: IntArray) -> IntArray:
 
 
 def _halved(features: FloatArray, which: IntArray) -> IntArray:
-    """Split repeatedly at the median of the feature with the largest range; reverse one half."""
+    """Order questions by repeated splits at the median of the feature with the largest range."""
     if which.size <= 2:
         return which
     widest = int(np.ptp(features[which], axis=0).argmax())
@@ -60,7 +60,7 @@ def _halved(features: FloatArray, which: IntArray) -> IntArray:
 
 
 def mixed(size: FloatArray, left: BoolArray, n: int, *, equal_share: float) -> FloatArray:
-    """Return the probabilities of drawing n of the remaining questions (J,)."""
+    """Return the inclusion probabilities (J,) for drawing n of the remaining questions."""
     size = np.where(left, size, 0.0)
     share = (1.0 - equal_share) * size / size.sum() + equal_share * left / left.sum()
     return chances(share, n)

@@ -3,8 +3,8 @@ r"""Published and simple designs for selecting and scoring questions, for compar
 Published designs are implemented as described by their authors. *anchors* (Vivek and others 2024;
 Polo and others 2024) uses the question nearest to each k-means centre of the items, weighted by
 the size of its cluster. *p_irt* predicts the scores of all other questions by the 2PL, with items
-treated as known. *gp_irt* averages both estimates, with weights that depend on the error of p_irt
-for models of the bank (Polo and others 2024).
+treated as known. *gp_irt* averages the estimates of *anchors* and *p_irt*, with weights that
+depend on the error of *p_irt* for models of the bank (Polo and others 2024).
 
 References
 ----------
@@ -117,7 +117,7 @@ def _stratified(
 
 
 def strata(bank: ItemBank) -> IntArray:
-    """Return the stratum of each question: its domain or, without domains, difficulty decile."""
+    """Return the stratum of each question: its domain or, if there are none, difficulty decile."""
     if bank.domains is not None:
         names = {name: k for k, name in enumerate(bank.domain_names)}
         return np.array([names[domain] for domain in bank.domains])

@@ -1,9 +1,10 @@
 r"""Compute anytime-valid evidence of a change in a model's answers to the same questions.
 
-A look is one round of answers, such as a day. Without a change, the model answers question j
-correctly with the same unknown probability :math:`p_j` at all looks and in the baseline. The
-answers to a question are then exchangeable. Let :math:`\bar y_j` be the mean of the answers in a
-window of looks, and :math:`\bar r_j` the mean of the answers before the window. Then
+A look is one round of answers, such as the answers of one day. Without a change, the model answers
+question j correctly with the same unknown probability :math:`p_j` at all looks and in the
+baseline. The answers to a question are therefore exchangeable. Let :math:`\bar y_j` be the mean of
+the answers in a window of looks, and :math:`\bar r_j` the mean of the answers before the window.
+Then
 
 .. math:: D_j = \bar y_j - \bar r_j, \qquad E[D_j] = 0, \qquad
           E[D_j^2 \mid \text{all answers}] = V_j =
@@ -16,11 +17,11 @@ mean one:
 .. math:: E_\lambda = \prod_j (1 + \lambda w_j D_j), \qquad
           E_\kappa = \prod_j \big(1 + \kappa (D_j^2 / V_j - 1)\big).                      \quad (2)
 
-The first product detects a change in accuracy: :math:`\lambda` is positive for better and negative
-for worse models. The second product detects changes in answers even if the accuracy is the same.
-The weight :math:`w_j \le 1` increases with the number of answers. Noise in the baseline, such as
-single answers sampled at a positive temperature, is part of :math:`D_j` and requires no
-correction.
+The first product detects a change in accuracy, with :math:`\lambda > 0` for an improvement and
+:math:`\lambda < 0` for a decline. The second product detects changes in answers even if the
+accuracy is the same. The weight :math:`w_j \le 1` increases with the number of answers. Noise in
+the baseline, such as single answers sampled at a positive temperature, is part of :math:`D_j` and
+requires no correction.
 
 The evidence is valid at any time, for two reasons. First, bets on the first new answer to each
 baseline question form a martingale :math:`M_t`, because both answers of a pair are used at the
@@ -68,7 +69,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Answers by question: their number, sum, and sum of squares, (3, questions)."""
+    """Number, sum and sum of squares of the answers to each question (3, questions)."""
 
     table: FloatArray
 
@@ -80,14 +81,14 @@ class Counted:
 
     @property
     def mean(self) -> float:
-        """Mean over questions of their mean answers."""
+        """Mean, over questions, of the mean answer to each question."""
         n, total, _ = self.table
         there = n > 0
         return float((total[there] / n[there]).mean()) if there.any() else np.nan
 
 
 def bets(reference: Counted, window: Counted) -> FloatArray:
-    """Return the logarithms (3,) of products (2) for worse, better and different answers."""
+    """Return the logarithms (3,) of the products (2) for worse, better and different answers."""
     (before, own_before, _), (inside, own, _) = reference.table, window.table
     here = (before > 0) & (inside > 0)
     u, v = inside[here], before[here]
@@ -108,7 +109,7 @@ def bets(reference: Counted, window: Counted) -> FloatArray:
 
 
 def _mixed(stakes: FloatArray, what: FloatArray) -> float:
-    """Return the log of the mean over `stakes` of the product of 1 + stake * `what`."""
+    """Return the log of the product of 1 + stake * `what`, averaged over `stakes`."""
     logs = np.log1p(stakes[:, None] * what).sum(axis=1)
     return float(np.logaddexp.reduce(logs) - np.log(stakes.size))
 
@@ -119,7 +120,7 @@ def _share(i: int) -> float:
 
 
 def windows(t: int) -> Iterator[tuple[int, float]]:
-    """Yield the look before the window and its stake, for each window that ends at look t."""
+    """Yield the look before each window that ends at look t, and the stake of the window."""
     if t & (t - 1) == 0 and t > 1:
         k = t.bit_length() - 1
         yield 0, _STAKE["baseline"] / (k * (k + 1.0))
@@ -155,14 +156,14 @@ class Evidence:
 
     @property
     def logs(self) -> FloatArray:
-        """Log evidence for worse, better and different (3,)."""
+        """Log evidence for worse, better and different answers (3,)."""
         stake = np.log(_STAKE["first"]) + np.log(_FIRST) - np.log(_LINEAR.size)
         own = np.append(np.logaddexp.reduce(self.first, axis=1) + stake, -np.inf)
         return np.asarray(np.logaddexp(own, self.spent))
 
     @property
     def log(self) -> float:
-        """Logarithm of the evidence (3)."""
+        """Logarithm of the evidence defined by equation (3)."""
         return float(np.logaddexp.reduce(self.logs))
 
     def add(self, answers: Counted) -> None:
@@ -187,7 +188,7 @@ class Evidence:
         self.past = {look: held for look, held in self.past.items() if look in kept}
 
     def state(self) -> dict[str, Any]:
-        """Return the state as plain data."""
+        """Return the state as numbers, lists and dictionaries that JSON can store."""
         return {
             "look": self.look,
             "first": self.first.tolist(),
@@ -198,7 +199,7 @@ class Evidence:
 
     @classmethod
     def of(cls, state: Any) -> "Evidence":
-        """Return the evidence from plain data."""
+        """Return the evidence from data that `state` returned."""
         spent = [-np.inf if one is None else one for one in state["spent"]]
         top, start, end = state["best"]
         return cls(

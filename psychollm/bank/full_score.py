@@ -1,39 +1,41 @@
 r"""Estimate the score on a whole bank from answers to some of its questions.
 
-* *design*: the weighted mean of the sampled answers. It requires only the inclusion probabilities.
-* *assisted*: the predicted score, corrected by the weighted prediction errors of the sampled
-  answers (`psychollm.estimates.corrected`). It also requires the inclusion probabilities, and is
-  valid for any model. Better predictions give narrower intervals.
-* *model*: the predicted score without correction. Its interval is based on the models of the bank,
-  each of which is predicted from the same questions while its family is held out. The regression
-  of the true scores on the predictions,
+* *design* is the weighted mean of the sampled answers. This method requires only the inclusion
+  probabilities.
+* *assisted* is the predicted score, corrected by the weighted prediction errors of the sampled
+  answers (`psychollm.estimates.corrected`). The assisted estimate also requires the inclusion
+  probabilities, and is valid for any model. Better predictions give narrower intervals.
+* *model* is the predicted score without correction. The interval of *model* is based on the models
+  of the bank. Each of these models is predicted from the same questions while its family is held
+  out. The regression of the true scores on the predictions,
 
   .. math:: T = \alpha + \beta \hat T + \varepsilon,                                     \quad (1)
 
-  then predicts the score of the new model. The interval is valid for models from the same
-  population as the models of the bank, and for any selection of questions.
+  then predicts the score of the new model. The interval of *model* is valid for models from the
+  same population as the models of the bank, and for any selection of questions.
 
 The remaining paragraphs describe the bias that results from stopping at a margin of error.
 
 The required number of questions depends on the score, because extreme scores have less variance.
 If the score is near 0 or 1, one of the two answers, correct or wrong, is rare. If a session by
-chance has fewer rare answers than expected, its score is too extreme and it stops too early.
-Scores are therefore biased towards 0 or 1. If a margin of error requires n(p) questions, the bias
-is
+chance has fewer rare answers than expected, its score is too extreme and the session stops too
+early. Scores of stopped sessions are therefore biased towards 0 or 1. If a margin of error
+requires n(p) questions, the bias is
 
-.. math:: E[\hat p] - p \approx - \operatorname{Var}(\hat p)\, \frac{d \log n}{dp}.       \quad (1)
+.. math:: E[\hat p] - p \approx - \operatorname{Var}(\hat p)\, \frac{d \log n}{dp}.       \quad (2)
 
-Two corrections are made. First, the margin of error is computed at the score :math:`\tilde p`
-after adding :math:`z^2 / 2` correct and :math:`z^2 / 2` wrong answers (Agresti and Coull), so that
-a session without rare answers does not appear precise. Second, the bias is subtracted from the
-score of a stopped session. Let :math:`s_j` be the standard deviations of the errors expected under
-the item model, after all predictions are shifted by a constant on the logit scale so that their
-mean is about :math:`\tilde p`. Then :math:`n \propto (\sum_j s_j)^2` and
+Two corrections reduce this bias. First, the margin of error is computed at the score
+:math:`\tilde p` after adding :math:`z^2 / 2` correct and :math:`z^2 / 2` wrong answers (Agresti
+and Coull), so that a session without rare answers does not appear precise. Second, the bias is
+subtracted from the score of a stopped session. All predictions are shifted by a constant on the
+logit scale so that their mean is about :math:`\tilde p`. Let :math:`s_j` be the standard
+deviations of the errors that the item model expects after this shift. Then
+:math:`n \propto (\sum_j s_j)^2` and
 
 .. math:: L = \frac{d \log n}{d \tilde p}
           = \frac{\sum s_j (1 - 2 p_j) / \sum s_j}{\sum p_j (1 - p_j) / J}, \qquad
           \frac{d \log n}{dp} = \frac{L n / m}{1 + L n (m - n) (1 - 2 p) / 2 m^2}, \quad
-          m = n + z^2.                                                                   \quad (2)
+          m = n + z^2.                                                                   \quad (3)
 
 The second formula is required because :math:`\tilde p` depends on n.
 
@@ -67,10 +69,10 @@ _LEAST = 1e-6  # lower limit of predictions
 
 
 def guarded(predicted: FloatArray, error: FloatArray, n: int, z: float) -> tuple[float, float]:
-    """Return two numbers: the factor of the variance at the adjusted score, and the slope.
+    """Return the factor of the variance at the adjusted score, and the slope d log n / dp.
 
-    The arguments are predictions (J,), squared errors as multiples of p (1 - p) (J,), the number
-    of answers, and the margin of error in standard errors.
+    The arguments are predictions (J,), squared errors relative to p (1 - p) (J,), the number of
+    answers, and the margin of error divided by the standard error.
     """
     p = np.clip(predicted, _LEAST, 1.0 - _LEAST)
     mean, m, logits, move = float(p.mean()), n + z**2, logit(p), 0.0
@@ -155,7 +157,7 @@ def _column(name: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _One:
-    """Score, standard error and degrees of freedom of one model, by method."""
+    """Score, standard error and degrees of freedom of one model, for each method."""
 
     found: Mapping[str, tuple[float, float, float]]
     n: int
@@ -215,7 +217,7 @@ def interval_of(
 
 
 def _bounds(value: FloatArray, half: FloatArray) -> FloatArray:
-    """Return intervals (models, 2), clipped to 0 and 1."""
+    """Return intervals (models, 2), clipped to the range from 0 to 1."""
     return np.clip(np.stack([value - half, value + half], axis=1), 0.0, 1.0)
 
 
@@ -282,7 +284,7 @@ def _by_model(
 
 
 def _line(said: FloatArray, truth: FloatArray, guess: float) -> tuple[float, float, float]:
-    """Predict the true score from one prediction by the regression (1), with its error."""
+    """Predict the true score from a predicted score by regression (1), with its standard error."""
     n = said.size
     if n < 3:
         return guess, np.nan, np.nan

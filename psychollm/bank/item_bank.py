@@ -38,7 +38,7 @@ _PREDICTORS = {0: "item means", 1: "2PL"}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemBank(CalibratedQuestions):
-    """Bank of calibrated questions, with which new models are scored from few answers.
+    """Bank of calibrated questions, for scoring new models from few answers.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class ItemBank(CalibratedQuestions):
     drawing : Drawing
         Item model and the expected errors of its predictions.
     calibration : Calibration
-        Prediction errors of held-out models.
+        Errors in predicting the answers of held-out models.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class ItemBank(CalibratedQuestions):
 
     @property
     def predictor(self) -> str:
-        """Predictor with the smallest error for held-out models."""
+        """Name of the predictor with the smallest error for held-out models."""
         k = self.drawing.items.n_dimensions
         return _PREDICTORS.get(k, f"{k} abilities")
 
@@ -104,13 +104,13 @@ class ItemBank(CalibratedQuestions):
         half_width : float, optional
             Margin of error (half the length of the interval) at which the session stops.
         better_than : float, optional
-            Value from which the score must differ significantly for the session to stop. The
-            interval is then simultaneous over all numbers of answers, because the stopping time
-            depends on the answers.
+            Value from which the score must differ significantly for the session to stop. With
+            `better_than`, the interval is simultaneous over all numbers of answers, because the
+            stopping time depends on the answers.
         select : {"random", "information"}
-            "random" samples with known inclusion probabilities. "information" selects the most
-            informative questions; the score is then estimated by the item model alone, with a
-            flag.
+            "random" samples questions with known inclusion probabilities. "information" selects
+            the most informative questions; the score is then estimated by the item model alone and
+            flagged.
         level : float
             Coverage of the interval.
         rng : Generator, int or None
@@ -153,7 +153,7 @@ class ItemBank(CalibratedQuestions):
         return resumed(self, path)
 
     def watch(self, baseline: Any, *, alpha: float = 0.05) -> Watch:
-        """Start to monitor a model for changes in its answers.
+        """Start monitoring a model for changes in its answers.
 
         Parameters
         ----------
@@ -309,7 +309,7 @@ class ItemBank(CalibratedQuestions):
         return plan(self, half_width, sizes, level=level)
 
     def _as_drawn(self, scores: FloatArray, drawn: str | None) -> list[Block] | None:
-        """Return the answered questions in the form of a simple random sample."""
+        """Return the answered questions as one block with equal inclusion probabilities."""
         if drawn is None:
             return None
         items = np.flatnonzero(np.isfinite(scores))
@@ -340,7 +340,7 @@ class ItemBank(CalibratedQuestions):
 def item_bank(
     responses: Any, *, families: Any = None, domains: Any = None, rng: RandomState = None
 ) -> ItemBank:
-    """Calibrate questions on the answers of models, so that new models answer only some of them.
+    """Calibrate questions on the answers of models, so that new models need to answer only some.
 
     Parameters
     ----------

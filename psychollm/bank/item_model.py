@@ -1,6 +1,6 @@
 r"""Logistic item model with few abilities, which predicts unknown answers from known ones.
 
-The score y of a model on question j, inside [0, 1], has the mean
+The score y of a model on question j, from 0 to 1, has the mean
 
 .. math:: p_j(\theta) = \frac{1}{1 + \exp(-b_j - a_j^T \theta)}, \qquad
           \theta \sim N(0, 1), \quad (b_j, a_j) \sim N(\mu_d, T), \quad
@@ -8,8 +8,9 @@ The score y of a model on question j, inside [0, 1], has the mean
 
 where d is the domain of the question. The population parameters are also estimated. Scores between
 0 and 1 are used in the Bernoulli likelihood without change. Item parameters are posterior modes
-given the mean and covariance of the abilities, and conversely for the abilities. A prediction
-integrates over items and abilities by the probit approximation
+given the mean and covariance of the abilities, and abilities are posterior modes given the mean
+and covariance of the items. A prediction integrates over items and abilities by the probit
+approximation
 
 .. math:: E[p] \approx \operatorname{expit}\big(\eta / \sqrt{1 + \pi v / 8}\big),         \quad (2)
 
@@ -33,7 +34,7 @@ _LEAST_VARIANCE = 0.01  # smallest variance of an item population in any directi
 
 @dataclass(frozen=True, slots=True)
 class ItemModel:
-    """Items of (1): intercept and slopes, and their posterior covariances."""
+    """Intercepts and slopes of the items in model (1), with their posterior covariances."""
 
     items: FloatArray  # (J, 1 + K)
     covariance: FloatArray  # (J, 1 + K, 1 + K)
@@ -76,7 +77,7 @@ class ItemModel:
     def predicted(
         self, theta: FloatArray, spread: FloatArray, scores: FloatArray | None = None
     ) -> FloatArray:
-        """Return prediction (2) of every question, without the use of its own score (J,)."""
+        """Return prediction (2) of each question (J,), made without the model's score on it."""
         chance = np.empty(len(self.items))
         if scores is None:
             scores = np.full(len(self.items), np.nan)
@@ -84,7 +85,7 @@ class ItemModel:
         return chance
 
     def given(self, scores: FloatArray) -> FloatArray:
-        """Return predictions from one model's scores, each without the predicted score (J,)."""
+        """Return the prediction of each score (J,) from one model's other scores."""
         return self.predicted(*self.posterior(scores), scores)
 
 

@@ -29,11 +29,11 @@ class Plan(Result):
         Names of the models: weak, median and strong, at the quantiles .1, .5 and .9 of the bank's
         scores.
     score : ndarray of shape (3,)
-        Scores of these models on the bank.
+        Scores of the weak, median and strong model on the bank.
     sizes : ndarray of shape (sizes,)
         Numbers of questions.
     half_widths : ndarray of shape (3, sizes)
-        Expected margins of error.
+        Expected margin of error of each model, for each number of questions.
     half_width : float
         Requested margin of error; NaN if not given.
     needed : ndarray of shape (3,)

@@ -44,7 +44,7 @@ class CalibratedQuestions(Result):
 
     @property
     def population(self) -> tuple[float, float]:
-        """Centre and degrees of freedom of the distribution of models' errors."""
+        """Centre and degrees of freedom of the models' squared errors relative to expectation."""
         return self.calibration.phi, self.calibration.df
 
     @property
@@ -86,7 +86,7 @@ class CalibratedQuestions(Result):
         return () if self.domains is None else tuple(dict.fromkeys(self.domains))
 
     def read(self, answers: Any, argument: str = "answers") -> tuple[Labels, FloatArray]:
-        """Return the labels and scores (models, questions) of models; NaN without an answer."""
+        """Return labels of models and their scores (models, questions); missing scores are NaN."""
         labels: Labels
         values: Any
         if isinstance(answers, Mapping):

@@ -32,11 +32,11 @@ class Replay(Result):
     target : tuple of str
         Number of questions, or margin of error at which sessions stopped.
     rmse, bias, bias_se : ndarray of shape (rows,)
-        Root mean square error and bias of the estimated scores, and standard error of the bias
-        over models.
+        Root mean square error and bias of the estimated scores, with the standard error of the
+        bias over models.
     half_width, coverage, coverage_se : ndarray of shape (rows,)
-        Mean margin of error, and proportion of intervals that cover the true score with its
-        standard error; NaN if a design has no interval.
+        Mean margin of error, proportion of intervals that cover the true score, and standard error
+        of this proportion; NaN if a design has no interval.
     asked : ndarray of shape (rows,)
         Mean number of questions.
     relative_width : ndarray of shape (rows,)
@@ -259,7 +259,7 @@ def _assembled(
 
 
 def _se(means: FloatArray) -> FloatArray:
-    """Return the standard error (rows,) of means over models of values (rows, models)."""
+    """Return the standard error (rows,) of each row's mean, from values (rows, models)."""
     n = means.shape[1]
     if n < 2:
         return np.full(len(means), np.nan)

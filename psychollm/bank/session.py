@@ -1,13 +1,13 @@
 r"""Adaptive sessions: one model answers sampled questions until a stopping rule is met.
 
-Questions are sampled in blocks. Their inclusion probabilities depend on the previous answers, and
-blocks become larger as answers accumulate. Answers may arrive in any order. Estimates use the
-sampled questions up to the first unanswered question, because the use of answers that arrive early
-would bias the score.
+Questions are sampled in blocks. Inclusion probabilities depend on the previous answers, and blocks
+become larger as answers accumulate. Answers may arrive in any order. Estimates use the sampled
+questions up to the first unanswered question, because using answers that arrive early would bias
+the score.
 
-Stopping at a margin of error biases the score; this bias is corrected
-(`psychollm.bank.full_score`). Stopping at a significant difference from another score requires an
-interval that is simultaneous over all numbers t of answers,
+Stopping at a margin of error biases the score, which `psychollm.bank.full_score` corrects.
+Stopping at a significant difference from another score requires an interval that is simultaneous
+over all numbers t of answers,
 
 .. math:: \hat T_t \pm \hat\sigma_t \sqrt{\Big(1 + \frac{1}{t \rho^2}\Big)
           \log \frac{t \rho^2 + 1}{\alpha^2}},                                            \quad (1)
@@ -110,7 +110,7 @@ class Session:
 
     @property
     def n_used(self) -> int:
-        """Number of answers before the first unanswered question, which the estimate uses."""
+        """Number of answers that the estimate uses, all before the first unanswered question."""
         while self._used < self._handed and self._order[self._used] in self._answers:
             self._used += 1
         return self._used
@@ -208,7 +208,7 @@ class Session:
         return float(self._found(self.n_used)[0])
 
     def _found(self, used: int) -> FloatArray:
-        """Return score, interval and margin of error from the first `used` answers (4,)."""
+        """Return score, interval and margin of error (4,), based on the first `used` answers."""
         at_random = self._options["select"] == "random"
         drawn = self._blocks if at_random else None
         return interval_of(

@@ -35,8 +35,9 @@ _MOST = 700.0  # largest logarithm whose exponential is finite
 class Watch:
     """Anytime-valid test of whether a model's answers have changed since a baseline.
 
-    `ItemBank.watch` creates a watch. `update` adds the answers of one look, such as a day. `alarm`
-    is True if a change was detected, `evidence` is the e-value, and `save` writes the state.
+    `ItemBank.watch` creates a watch. `update` adds the answers of one look, such as one day of
+    answers. `alarm` is True if a change was detected, `evidence` is the e-value, and `save` writes
+    the state.
 
     Attributes
     ----------
@@ -84,7 +85,7 @@ class Watch:
 
     @property
     def direction(self) -> Direction:
-        """Direction of the change: "worse", "better", "different"; "" without an alarm."""
+        """Direction of the change: "worse", "better" or "different"; "" without an alarm."""
         if not self.alarm:
             return ""
         found: Direction = KINDS[int(np.argmax(self._evidence.logs))]
@@ -239,7 +240,7 @@ def resumed_watch(bank: CalibratedQuestions, path: str | PathLike[str]) -> Watch
 
 
 def counted(bank: CalibratedQuestions, answers: Any, argument: str) -> Counted:
-    """Return the answers of one model, by question of the bank."""
+    """Return the counts of one model's answers, for each question of the bank."""
     if getattr(answers, "ndim", 0) == 1 and hasattr(answers, "index"):
         by_question: dict[Any, list[Any]] = {}
         for question, score in zip(answers.index.tolist(), answers.tolist(), strict=True):

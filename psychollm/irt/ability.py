@@ -3,14 +3,15 @@ r"""Abilities of respondents given fitted items.
 * EAP: mean and standard deviation of the posterior, on the nodes of the fit's quadrature.
 * MAP: mode of the posterior; its standard error adds the prior's information, 1, to the observed
   information.
-* ML: mode of the likelihood, which is infinite if all answers are yes, or all are no.
+* ML: mode of the likelihood, which is infinite if all answers are yes or all answers are no.
 * WLE: Warm's weighted likelihood, the root of :math:`l'(\theta) + J/(2I)` with
-  :math:`J = \sum_j \sum_c P_{jc}' P_{jc}'' / P_{jc}`. It is finite for perfect and zero scores.
-  With n items its bias is of order 1/n^2 (ML: 1/n).
+  :math:`J = \sum_j \sum_c P_{jc}' P_{jc}'' / P_{jc}`. The WLE is finite for perfect and zero
+  scores. With n items, its bias is of order 1/n^2, whereas the bias of ML is of order 1/n.
 
 All methods handle binary and polytomous items.
 
-Rasch abilities are on the scale on which all slopes are 1; the fit estimates their SD.
+Rasch abilities are on the scale on which all slopes are 1. The fit estimates the SD of abilities
+on this scale.
 
 References
 ----------
@@ -59,7 +60,8 @@ class Abilities(Result):
     Attributes
     ----------
     ability, se : ndarray of shape (respondents,)
-        Estimates and standard errors (for EAP, posterior SDs); NaN without an estimate.
+        Estimates and standard errors (posterior SDs for EAP); NaN for respondents without an
+        estimate.
     method : str
         Method of estimation.
     reliability : float
@@ -101,8 +103,8 @@ def ability(
 ) -> Abilities:
     """Estimate abilities from answers to fitted items.
 
-    EAP estimates and standard errors average over the uncertainty of the items. With
-    ``families=``, item estimates are less precise, and `ability` accounts for that.
+    EAP estimates and standard errors average over the uncertainty of the items. If `fit_irt` was
+    called with ``families=``, item estimates are less precise, and `ability` accounts for this.
 
     Parameters
     ----------

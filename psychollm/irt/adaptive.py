@@ -1,6 +1,6 @@
-r"""Simulated adaptive tests, which estimate how many questions adaptive testing saves.
+r"""Simulated adaptive tests, which show how many questions adaptive testing saves.
 
-A simulated respondent gets one item after the other. Each item is the most informative one at the
+A simulated respondent answers one item at a time. Each item is the most informative one at the
 current estimate, which is the posterior mean under a N(0, 1) prior. The test ends when the
 posterior SD is small enough or the number of items reaches its limit. With `randomesque`, the next
 item is drawn from several of the most informative items, so that respondents see different items.
@@ -35,16 +35,16 @@ class AdaptiveTest(Result):
     Attributes
     ----------
     truth, ability, se : ndarray of shape (respondents,)
-        True ability, last estimate and posterior SD.
+        True ability, last estimate and posterior SD of each respondent.
     n_items : int ndarray of shape (respondents,)
-        Number of items given.
+        Number of items that each respondent answered.
     exposure : ndarray of shape (items,)
-        Proportion of respondents who received the item; NaN for items without estimates.
+        Proportion of respondents who received each item; NaN for items without estimates.
     path_se, path_error : ndarray of shape (steps,)
-        Mean posterior SD and root mean square error after 1, 2, ... items. Tests that have ended
-        contribute their last estimate.
+        Mean posterior SD and root mean square error after each number of items. Tests that have
+        already ended contribute their last estimate.
     random_error : ndarray of shape (steps,)
-        Root mean square error with items in random order.
+        Root mean square error after each number of items, with items in random order.
     rmse, bias : float
         Root mean square error and mean error of the last estimates.
     target_se : float
@@ -186,7 +186,7 @@ class _Bank:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Estimates after each item, and a mask of the items given."""
+    """Estimates after each item, and a mask of the items that were presented."""
 
     mean: FloatArray  # (N, T)
     sd: FloatArray  # (N, T)
@@ -220,7 +220,7 @@ def _run(
     target_se: float,
     rng: np.random.Generator,
 ) -> _Run:
-    """Simulate tests in which respondents get one item after the other."""
+    """Simulate tests in which respondents answer one item at a time."""
     n = answers.shape[0]
     everyone = np.arange(n)
     joint = np.tile(bank.log_weights, (n, 1))
@@ -241,7 +241,7 @@ def _run(
 def _choose(
     bank: _Bank, centre: FloatArray, given: BoolArray, randomesque: int, rng: np.random.Generator
 ) -> IntArray:
-    """Return the next item of each respondent, one of the most informative not yet given."""
+    """Return each respondent's next item, one of the most informative items not yet presented."""
     spacing = bank.nodes[1] - bank.nodes[0]
     place = np.clip(
         ((centre - bank.nodes[0]) / spacing).round().astype(int), 0, bank.nodes.size - 1

@@ -1,4 +1,4 @@
-"""Answers with respondents in rows, and their distinct patterns with frequencies."""
+"""Answers with respondents in rows, and distinct answer patterns with their frequencies."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -199,7 +199,7 @@ def _keys(packed: AnyArray) -> AnyArray:
 
 
 def spread(values: FloatArray, keep: BoolArray) -> FloatArray:
-    """Expand values of the items in `keep` to all items, with NaN for the others."""
+    """Expand values of the items in `keep` to all items, with NaN for items not in `keep`."""
     full = np.full((keep.size, *values.shape[1:]), np.nan)
     full[keep] = values
     return full

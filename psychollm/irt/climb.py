@@ -1,20 +1,22 @@
 r"""Maximisation of the likelihood by accelerated EM and, near the optimum, Newton steps.
 
-The M step is one Fisher scoring step per item, based on expected counts. Parameters are rescaled
-so that the ability has mean 0 and variance 1 under the current posteriors (parameter expansion,
-Liu, Rubin & Wu, 1998). Otherwise EM with thousands of items would converge slowly along a common
-shift of all items, because a single item carries almost no information about this shift. SQUAREM
-(Varadhan & Roland, 2008) extrapolates pairs of steps. Every step that would lower the objective is
-shortened.
+The M step is one Fisher scoring step per item, based on expected counts. In the M step, parameters
+are rescaled so that the ability has mean 0 and variance 1 under the current posteriors (parameter
+expansion, Liu, Rubin & Wu, 1998). Without this rescaling, EM with thousands of items would
+converge slowly along a common shift of all items. A single item carries almost no information
+about this shift. SQUAREM (Varadhan & Roland, 2008) extrapolates pairs of steps. Every step that
+would lower the objective is shortened.
 
 Newton steps use the observed information. The information matrix is recomputed only after a step
-that reduces the gradient by less than a factor of about 30, because near the optimum one matrix
-serves several steps. Far from an optimum, as in a 3PL without priors, the matrix may not be
-positive definite. Then only part of the missing information due to unknown abilities is
-subtracted. If none of it is subtracted, the result is a Fisher scoring step of EM.
+that reduces the gradient by less than a factor of about 30. Near the optimum, one matrix serves
+several steps. Far from an optimum, as in a 3PL without priors, the matrix may not be positive
+definite. If the matrix is not positive definite, only part of the missing information due to
+unknown abilities is subtracted. Without any subtraction, the result is a Fisher scoring step of
+EM.
 
-The function `ascend` iterates these steps. Its argument is a likelihood on given nodes
-(`OnNodes`), for one group (`OneGrid`) or several groups (`irt.groups.population`).
+The function `ascend` iterates Newton and EM steps until convergence. The argument of `ascend` is a
+likelihood on given nodes (`OnNodes`), for one group (`OneGrid`) or several groups
+(`irt.groups.population`).
 
 References
 ----------
@@ -116,7 +118,7 @@ class Point:
 
     @property
     def objective(self) -> float:
-        """Log-likelihood with the log prior."""
+        """Log-likelihood plus log prior density."""
         return self.state.objective
 
     @property
@@ -218,7 +220,7 @@ def _tied_step(gradient: FloatArray, information: FloatArray) -> FloatArray:
 def improved(
     problem: Problem, point: Point, target: FloatArray, grid: Grid, *, tries: int = 12
 ) -> Point | None:
-    """Step towards `target`, halved while it lowers the objective; return None on failure."""
+    """Take a step towards `target`, halved while it lowers the objective; None on failure."""
     size = abs(point.objective)
     step = _up_to_bounds(problem.family, point.parameters, target - point.parameters)
     for halving in range(tries):

@@ -44,7 +44,7 @@ BATCH = 2**22  # cells of posteriors in memory at a time
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Terms of (1): blocks of complete information, missing information, mean scores."""
+    """Terms of (1): blocks of complete information, the missing information, and mean scores."""
 
     # In the dense form, `missing` is (Jp, Jp) and `scores` are products (Jp, Jp) of mean scores.
     # In the low-rank form, `missing` is V (Jp, r) and `scores` are mean scores times root
@@ -81,7 +81,7 @@ def parts(
 def _logistic_products(
     problem: Problem, parameters: FloatArray, grid: Grid, counts: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return sum f Cov(s) and sum f s s^T for logistic items with complete answers."""
+    """Return sum f Cov(s) and sum f s s^T for logistic items without missing answers."""
     patterns, items = problem.patterns, parameters.shape[0]
     curve, _ = logistic(linear(parameters, grid.nodes))
     powers = [curve * grid.nodes**m for m in range(3)]
@@ -142,7 +142,7 @@ def _logistic_projected(codes: IntArray, curve: FloatArray, nodes: FloatArray) -
 def _projections(
     problem: Problem, parameters: FloatArray, grid: Grid, negligible: float
 ) -> Iterator[Terms]:
-    """Yield mean scores and projections of scores, times root frequency, by group of patterns."""
+    """Yield mean scores and projections of scores by group of patterns, times root frequency."""
     patterns, logistic_items = problem.patterns, problem.family.exponential
     if logistic_items:
         table = logistic(linear(parameters, grid.nodes))[0]
@@ -278,7 +278,7 @@ def _batches(
 def _factors(
     problem: Problem, parameters: FloatArray, grid: Grid, negligible: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return V (Jp, r) and mean scores (Jp, U), both times root frequency."""
+    """Return V (Jp, r) and mean scores (Jp, U), both times the square root of frequency."""
     columns, means = [], []
     for mean, terms in _projections(problem, parameters, grid, negligible):
         means.append(mean)

@@ -1,15 +1,16 @@
 r"""Residual correlations between respondents of known or unknown families.
 
 Models that are derived from one another have correlated residuals. If the standardised residuals r
-of an item correlate :math:`\rho_f` between members of family f, its :math:`m_f` members carry the
-information of
+of an item have correlation :math:`\rho_f` between members of family f, its :math:`m_f` members
+carry the information of
 
 .. math:: m_f / (1 + (m_f - 1) \rho_f)                                                   \quad (1)
 
-independent respondents. Each member is weighted accordingly when items are estimated. A fitted
-item absorbs part of the true residuals e of its respondents. Let X be the derivatives of its
-standardised expectations with respect to its parameters, C the covariance of these parameters,
-:math:`\delta` their deviations from the prior mean, and W the weights. Then
+independent respondents. When items are estimated, each member therefore has the weight
+:math:`1 / (1 + (m_f - 1) \rho_f)`. A fitted item absorbs part of the true residuals e of its
+respondents. Let X be the derivatives of its standardised expectations with respect to its
+parameters, C the covariance of these parameters, :math:`\delta` their deviations from the prior
+mean, and W the weights. Then
 
 .. math:: r = M (e + X \delta), \qquad M = 1 - X C X^\top W, \qquad
           \operatorname{Cov}(\delta) = (C^{-1} - X^\top W X)^{-1}.                        \quad (2)
@@ -56,7 +57,7 @@ def residuals_of(fit: IRTFit, codes: IntArray, abilities: FloatArray) -> Residua
 def family_correlations(
     fit: IRTFit, found: Residuals, member: IntArray, weights: FloatArray
 ) -> FloatArray:
-    """Return the residual correlation within each family from (2), 0 for a single member."""
+    """Return the residual correlation within each family from (2); 0 for one-member families."""
     n_families, n = int(member.max()) + 1, member.size
     inside = np.eye(n_families)[member]  # (N, F)
     own, slopes = found

@@ -138,7 +138,7 @@ class Family(ABC):
     def contrasts(
         self, parameters: FloatArray, nodes: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return summed log probabilities of answer 0 (Q,), and log odds to it (J*(C-1), Q)."""
+        """Return log P(answer 0) summed over items (Q,), and log odds to answer 0 (J*(C-1), Q)."""
         logs = self.log_probabilities(parameters, nodes)
         odds = logs[:, 1:] - logs[:, :1]
         return logs[:, 0].sum(axis=0), odds.reshape(-1, logs.shape[2])
@@ -175,7 +175,7 @@ class Family(ABC):
 
     @abstractmethod
     def by_ability(self, parameters: FloatArray, abilities: FloatArray) -> Curves:
-        """Return curves of all answers and two derivatives in the ability, (J, C, n) each."""
+        """Return curves of all answers and their first two ability derivatives, (J, C, n) each."""
 
     @abstractmethod
     def rescaled(self, parameters: FloatArray, mean: float, sd: float) -> FloatArray:

@@ -4,13 +4,14 @@ A respondent of ability :math:`\theta \sim N(0, 1)` answers item j with yes with
 
 .. math:: P_j(\theta) = g_j + (u_j - g_j)\,F(a_j \theta + d_j),                       \quad (1)
 
-with answers independent given the ability, which is integrated out. F is logistic or normal. Rasch
-and 1PL models have one common slope (Rasch: :math:`a = 1` and a free SD of abilities). The 2PL has
-no asymptotes, the 3PL has g, and the 4PL has both.
+with answers independent given the ability, which is integrated out. The function F is logistic or
+normal. Rasch and 1PL models have one common slope; in the Rasch model it is 1, and the SD of
+abilities is free. The 2PL has no asymptotes, the 3PL has the lower asymptote g, and the 4PL has
+both asymptotes.
 
-Questions or models can be the items. If questions are the items, slopes show which questions
-discriminate. If models are the items, slopes show how strongly each model's answers depend on the
-common factor.
+Either questions or models can be the items. If questions are the items, slopes show which
+questions discriminate. If models are the items, slopes show how strongly each model's answers
+depend on the common factor.
 
 References
 ----------
@@ -110,7 +111,7 @@ def fit_irt(
     ----------
     responses : Responses, Scan or table of shape (models, questions)
         Binary answers, or codes 0, 1, 2, ... for "graded", "gpcm" and "nominal". Missing answers
-        are assumed missing at random. Scans and sparse tables are read in blocks; they allow
+        are assumed missing at random. Scans and sparse tables are read in blocks and allow only
         "rasch", "1pl" and "2pl" with the logit link, and standard errors from the observed
         information.
     model : {"rasch", "1pl", "1plg", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
@@ -126,18 +127,18 @@ def fit_irt(
     families : sequence of labels, one per respondent, optional
         Family of each respondent, for respondents with dependent answers, such as models of one
         vendor. The residual correlation rho of each family is estimated
-        (`psychollm.irt.dependence`). Each of its m members then has weight 1 / (1 + (m - 1) rho)
-        in estimates, standard errors and the scale of abilities. Without families, `summary()`
-        names respondents with correlated residuals.
+        (`psychollm.irt.dependence`). With residual correlation rho, each of the m members of a
+        family has weight 1 / (1 + (m - 1) rho) in estimates, standard errors and the scale of
+        abilities. Without families, `summary()` names respondents with correlated residuals.
     priors : Priors, "auto" or None
         With "auto" and fewer than 500 answers per item (median), ten or more items get a
-        hierarchical prior, which is estimated separately for each item model. Estimates are then
-        posterior means on the scale of these respondents' abilities (mean 0, SD 1). Fewer than ten
-        items get weak fixed priors. With 500 answers or more, slopes get a wide prior in models
-        with asymptotes. Slopes also get this prior if an item has fewer than 20 answers outside
-        its most frequent code. Asymptotes always get a prior. None means that only the likelihood
-        is maximised. With a prior, items without variance or answers also have estimates, which
-        `reasons` marks.
+        hierarchical prior, which is estimated separately for each item model. With a hierarchical
+        prior, estimates are posterior means on the scale on which these respondents' abilities
+        have mean 0 and SD 1. Fewer than ten items get weak fixed priors. With 500 answers or more,
+        slopes get a wide prior in models with asymptotes. Slopes also get the wide prior if an
+        item has fewer than 20 answers outside its most frequent code. Asymptotes always get a
+        prior. None means that only the likelihood is maximised. With a prior, items without
+        variance or without answers also have estimates, which are marked in `reasons`.
     standard_errors : {"observed", "cross_product", "sandwich"}
         Standard errors from the observed information, from cross products of score vectors, or
         from both (sandwich). Hierarchical priors always use the observed information.
@@ -149,8 +150,8 @@ def fit_irt(
         identical for any number of workers and any backend of ``joblib.parallel_config``.
     device : str, optional
         Device on which torch reads a scan or sparse table, such as "cuda", "cuda:1" or "cpu"
-        (needs torch). The default, None, uses compiled kernels on the processor. The optimum is
-        the same; on a GPU the last bits may vary between runs.
+        (needs torch). The default, None, uses compiled kernels on the processor. The optimum does
+        not depend on the device, but on a GPU the last bits may vary between runs.
     checkpoint : path, optional
         File that stores the state of a scan's fit after each cycle. If the file exists, the fit
         resumes from it.

@@ -8,7 +8,7 @@ or, for ordered thresholds, the first :math:`e_k` and the log distances between 
 
 .. math:: e_1, \quad \log(e_1 - e_2), \quad \log(e_2 - e_3), \ldots \quad (2)
 
-If each answer has a slope, or all items share one, the coordinates are the parameters.
+If each answer has its own slope, or all items share one slope, the coordinates are the parameters.
 """
 
 from dataclasses import dataclass

@@ -1,31 +1,32 @@
 r"""Hierarchical prior: items from a population whose mean and covariance are estimated.
 
 A fixed prior on thousands of slopes outweighs the N(0, 1) prior of a few abilities and distorts
-the scale. Here the prior is the distribution of the items themselves. In the coordinates
+the scale. The hierarchical prior is instead the distribution of the items themselves. In the
+coordinates
 
 .. math:: u = \operatorname{arsinh}(a / \kappa), \qquad e = d / \sqrt{a^2 + \kappa^2}, \quad (1)
 
-items have a multivariate t distribution with `FREEDOM` degrees of freedom. Its mean and covariance
-maximise the marginal likelihood, with items integrated out. For slopes a far above :math:`\kappa`,
-the coordinates are log slope and minus difficulty, up to a constant;
+items have a multivariate t distribution with `FREEDOM` degrees of freedom. The mean and covariance
+of this distribution maximise the marginal likelihood, with items integrated out. For slopes a far
+above :math:`\kappa`, the coordinates are log slope and minus difficulty, up to a constant;
 `psychollm.irt.item_coordinates` defines them for polytomous items. A change of unit or origin of
-abilities only shifts (1), so that the prior does not affect the scale. Slopes may be negative: the
-slopes of miskeyed items are in the tail of the distribution.
+abilities only shifts the coordinates (1), so that the prior does not affect the scale. Slopes may
+be negative: the slopes of miskeyed items are in the tail of the distribution.
 
 Each item model has its own population. The mean of a population of fewer than `POPULATION` items
-is shrunk towards the other models: it includes `ItemPopulation.worth` additional items at the mean
-of all items with that coordinate.
+is shrunk towards the other models. This mean includes `ItemPopulation.worth` additional items at
+the mean of all items with that coordinate.
 
 Abilities and items are integrated out in turn (variational EM). The posterior of an ability uses
-expected log-probabilities of the answers on a grid. The posterior of an item is normal in (1),
-with mean and covariance from the expected gradient and curvature at sigma points. Each iteration
-ends by standardising abilities to mean 0 and SD 1. EM is slow if answers carry little information
-about an item. Therefore every sixth iteration extrapolates the population by a Newton step. The
-step is shortened if the lower bound of the marginal likelihood has risen by less than `LEAST_GAIN`
-since the previous extrapolation.
+expected log-probabilities of the answers on a grid. The posterior of an item is normal in the
+coordinates (1), with mean and covariance from the expected gradient and curvature at sigma points.
+Each iteration ends by standardising abilities to mean 0 and SD 1. EM is slow if answers carry
+little information about an item. Therefore every sixth iteration extrapolates the population by a
+Newton step. The step is shortened if the lower bound of the marginal likelihood has risen by less
+than `LEAST_GAIN` since the previous extrapolation.
 
 **These respondents define the scale**: their abilities have mean 0 and SD 1, and intervals apply
-to parameters on that scale. Intervals do not include the sampling error of respondents. For n
+to parameters on this scale. Intervals do not include the sampling error of respondents. For n
 respondents sampled from a normal population, the standard error of the population's mean is
 :math:`1/\sqrt n` SDs, and the standard error of its SD is :math:`1/\sqrt{2n}` SDs.
 

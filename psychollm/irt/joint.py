@@ -1,9 +1,9 @@
 r"""Covariance matrix of the parameters of all items, and joint Wald tests.
 
 `IRTFit.covariance` contains only the block of each item. Estimates of different items are also
-correlated, because they depend on the same abilities, and hypotheses about several items need
-these covariances. Let V be the covariance matrix of the parameters b. Wald's statistic for
-contrasts C of b, with values c under the null hypothesis, is
+correlated, because they depend on the same abilities. Hypotheses about several items need these
+covariances. Let V be the covariance matrix of the parameters b. Wald's statistic for contrasts C
+of b, with values c under the null hypothesis, is
 
 .. math:: W = (C b - c)^\top (C V C^\top)^{-1} (C b - c) .                               \quad (1)
 """
@@ -79,7 +79,7 @@ class JointCovariance(Result):
         contrasts : array_like (k, P)
             Coefficients of k contrasts.
         value : float or array_like (k,)
-            Value of the contrasts under the null hypothesis.
+            Values of the contrasts under the null hypothesis.
 
         Raises
         ------

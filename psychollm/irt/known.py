@@ -45,11 +45,12 @@ def known_items(
         Slopes, on the scale of N(0, 1) abilities.
     intercept : array of shape (items,) or (items, answers - 1)
         Intercepts: minus slope times difficulty. Items with more than two answers have one
-        intercept for each step between answers.
+        intercept for each step between neighbouring answers.
     guessing, upper : array of shape (items,), optional
         Lower and upper asymptotes of binary items; by default 0 and 1.
     ordered : {"graded", "gpcm"}
-        Meaning of the steps: log odds of c or more ("graded"), or of c against c - 1 ("gpcm").
+        Meaning of the steps: log odds of an answer of c or more ("graded"), or of c against c - 1
+        ("gpcm").
     link : {"logit", "probit"}
         Logistic or normal-ogive curves.
     labels : sequence of labels, optional

@@ -1,10 +1,10 @@
 r"""Linking of two question sets to one scale through their common items.
 
-Abilities of the second fit are transformed by :math:`\theta_1 = A\theta_2 + B`. A slope a then
-becomes a/A, and a difficulty b becomes A b + B. The mean-sigma method computes A and B from the
-moments of difficulties; the mean-mean method computes A from the mean slopes. Items with more than
-two answers contribute the difficulties of all steps. Haebara's method minimises squared
-differences between the curves of all answers. Stocking and Lord's method minimises squared
+For linking, abilities of the second fit are transformed by :math:`\theta_1 = A\theta_2 + B`. A
+slope a is then divided by A, and a difficulty b becomes A b + B. The mean-sigma method computes A
+and B from the moments of difficulties; the mean-mean method computes A from the mean slopes. Items
+with more than two answers contribute the difficulties of all steps. Haebara's method minimises
+squared differences between the curves of all answers. Stocking and Lord's method minimises squared
 differences between expected sums of codes. Both methods average over N(0, 1) abilities on the
 first scale. Nominal models have no difficulties and no ordered codes, so only Haebara's method
 applies. Items count as shared if they have the same label, model and set of answers in both fits.
@@ -48,8 +48,8 @@ class Linking(Result):
     scale, shift : float
         Coefficients A and B in ability_1 = A ability_2 + B.
     rmsd : float
-        Root mean square difference between the linked curves of shared items. Curves are P(yes),
-        or the probabilities of all answers except the first.
+        Root mean square difference between the linked curves of shared items. The compared curves
+        are P(yes), or the probabilities of all answers except the first.
     item_rmsd : ndarray of shape (shared,)
         Root mean square difference of each shared item; large values indicate parameter drift.
     method : str
@@ -182,7 +182,7 @@ def _shared(first: IRTFit, second: IRTFit) -> tuple[Labels, _Side, _Side]:
 
 
 def _moments(one: _Side, two: _Side, *, by_spread: bool) -> tuple[float, float]:
-    """Return A and B from mean difficulties and either their SDs (`by_spread`) or slopes."""
+    """Return A and B from mean difficulties and either their SDs (`by_spread`) or mean slopes."""
     if not one.family.ordered:
         return 1.0, 0.0
     b_one, b_two = _step_difficulties(one), _step_difficulties(two)

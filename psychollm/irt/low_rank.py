@@ -44,7 +44,7 @@ class Woodbury:
 
 
 def woodbury(blocks: FloatArray, columns: FloatArray) -> Woodbury | None:
-    """Factor D - V V^T from the blocks of D and from V; None if not positive definite."""
+    """Factor D - V V^T from the blocks of D and from V; None if it is not positive definite."""
     try:
         root = np.linalg.inv(np.linalg.cholesky(blocks))
         half = (root @ columns).reshape(-1, columns.shape[2])
@@ -81,7 +81,7 @@ class LowRankCurvature:
         return np.concatenate([top, inner - self.border * slope], axis=1)
 
     def covariance(self, kind: str) -> FloatArray:
-        """Return covariance blocks (J, p, p), NaN if this kind cannot be computed."""
+        """Return covariance blocks (J, p, p); NaN if the requested kind cannot be computed."""
         # The matrix of cross products is singular, because there are fewer patterns than
         # parameters.
         if kind == "cross_product":

@@ -1,8 +1,8 @@
 """Items of several families, or with different sets of answers, in one fit.
 
 Tables have as many columns as the item with the most answers (or parameters). Answer categories
-that an item does not have get probability 0. Parameters that it lacks are marked `absent`; they
-are 0 in the optimisation and NaN in results.
+that an item does not have get probability 0. Parameters that an item lacks are marked `absent`;
+they are 0 in the optimisation and NaN in results.
 """
 
 from collections.abc import Iterable, Iterator

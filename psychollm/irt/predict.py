@@ -1,12 +1,12 @@
 r"""Expected answers from a fit: item curves averaged over the posterior of each ability.
 
 The posterior of a respondent's ability has the mean and covariance that `ability` or
-`multidimensional_ability` return. For a respondent without answers it is the population
+`multidimensional_ability` return. The posterior of a respondent without answers is the population
 distribution. The expected answer is the mean of the item's curve over a normal distribution with
 these moments, computed by Gauss-Hermite quadrature along the item's slopes. Items are treated as
-known, except in a Bayesian fit, which averages over draws of items. The result is the probability
-of a yes. With more than two answers it is the expected answer, scaled to 0 for an item's lowest
-answer and 1 for its highest.
+known, except in a Bayesian fit, which averages over draws of items. For binary answers, the
+expected answer is the probability of a yes. With more than two answers, the expected answer is
+scaled to 0 for an item's lowest answer and 1 for its highest.
 """
 
 import numpy as np
@@ -64,7 +64,7 @@ def of_one_ability(fit: IRTFit | ConditionalRasch, responses: ResponsesLike) -> 
 
 
 def _standard(known: Abilities, unit: float) -> tuple[FloatArray, FloatArray]:
-    """Return abilities and errors in population SDs; 0 and 1 replace missing values."""
+    """Return abilities and errors in population SDs, with missing values replaced by 0 and 1."""
     missing = ~np.isfinite(known.ability)
     mean = np.where(missing, 0.0, known.ability / unit)
     return mean, np.where(missing, 1.0, known.se / unit)
@@ -137,7 +137,7 @@ def of_draws(fit: BayesianIRT, responses: ResponsesLike) -> Expected:
 
 
 def _populations(fit: BayesianIRT, answers: Oriented) -> tuple[FloatArray, FloatArray]:
-    """Return mean and SD of each respondent's population, (draws, respondents)."""
+    """Return the mean and SD of each respondent's population, (draws, respondents) each."""
     shape = (len(fit.slope.draws), len(answers.respondents))
     if not fit.family_labels:
         return np.zeros(shape), np.ones(shape)

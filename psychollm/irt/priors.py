@@ -136,13 +136,14 @@ class ItemPopulation:
     Attributes
     ----------
     names : tuple of str
-        Coordinates. The first is arsinh(slope / `kappa`), approximately log(2 slope / `kappa`).
-        The next is intercept / sqrt(slope^2 + kappa^2) for each step, approximately minus the
-        difficulty. The graded model has this coordinate for the first step, followed by log
-        distances between steps. The last coordinates are logits of asymptotes. If all items share
-        a slope, or each answer has its own, the coordinates are the parameters.
+        Coordinates. The first coordinate is arsinh(slope / `kappa`), approximately log(2 slope /
+        `kappa`). For each step, the next coordinate is intercept / sqrt(slope^2 + kappa^2),
+        approximately minus the difficulty. The graded model has such a coordinate for the first
+        step only, followed by log distances between steps. The last coordinates are logits of
+        asymptotes. If all items share a slope, or each answer has its own slope, the coordinates
+        are the parameters.
     mean, covariance : ndarray of shape (q,) and (q, q)
-        Mean and covariance of these coordinates; the moments of asymptotes are fixed.
+        Mean and covariance of the coordinates; the moments of asymptotes are fixed.
     kappa : float
         Slope above which the first coordinate is approximately logarithmic.
     n_items : int

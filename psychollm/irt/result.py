@@ -37,8 +37,8 @@ class IRTFit(Expects, Result):
     model, link, respondents : str
         Item model, link function, and side of the table whose units are the respondents.
     slope, intercept, difficulty, guessing, upper : ndarray of shape (items,)
-        Estimates. For items that could not be fitted, these are NaN and `reasons` gives the
-        reason. Asymptotes that the model lacks are 0 and 1.
+        Estimates. Items that could not be fitted have NaN, and `reasons` gives the reason.
+        Asymptotes that the model lacks are 0 and 1.
     se_slope, se_intercept, se_difficulty, se_guessing, se_upper : ndarray of shape (items,)
         Standard errors of the kind given by `standard_errors`; NaN where undefined.
     steps, se_steps : ndarray of shape (items, answers - 1)
@@ -60,7 +60,8 @@ class IRTFit(Expects, Result):
     parameters, covariance : ndarray of shape (items, p) and (items, p, p)
         Parameters on the scale of the optimisation (slope, intercept, logits of asymptotes, for
         N(0, 1) abilities) and their covariances. Items with fewer parameters are padded with NaN.
-        With a hierarchical prior, these are posterior means and covariances.
+        With a hierarchical prior, parameters are posterior means, and covariances are posterior
+        covariances.
     log_likelihood, aic, bic : float
         Marginal log-likelihood without priors, with AIC and BIC.
     gradient : float
@@ -79,7 +80,8 @@ class IRTFit(Expects, Result):
         member), and weight of each respondent; empty if the fit has no families.
     alike : tuple of tuples of labels
         Groups of respondents with significantly correlated residuals, in fits without families.
-        The correlations are at least .15, with a family-wise error rate of 1 % over all pairs.
+        The residual correlations within such groups are at least .15, with a family-wise error
+        rate of 1 % over all pairs.
     convergence : Convergence
         Convergence status; `objective` includes the priors.
     """
@@ -269,8 +271,8 @@ class IRTFit(Expects, Result):
             (``plot_test_information``), or Wright map of respondents and items
             (``plot_wright_map``).
         abilities : Abilities, optional
-            Result of `ability`. The map requires this result; the plot of test information shows
-            the abilities as ticks.
+            Result of `ability`. The Wright map requires this result; the plot of test information
+            shows the abilities as ticks.
         items : sequence of labels, optional
             Items to colour and label.
         ax : Axes, optional

@@ -2,7 +2,7 @@ r"""Derivatives of log-likelihoods of abilities, for many respondents.
 
 All functions take codes (N, J), -1 where missing, and parameters (J, p) of the fitted items. Let
 :math:`P_c` be the curve of answer c of an item, and ' the derivative with respect to the ability.
-An answer y contributes
+An answer y contributes the terms
 
 .. math:: \frac{P_y'}{P_y}, \qquad I = \sum_c \frac{P_c'^2}{P_c}, \qquad
           \Big(\frac{P_y'}{P_y}\Big)^2 - \frac{P_y''}{P_y}, \qquad

@@ -2,9 +2,9 @@ r"""Screening for miskeyed, dead (zero-variance) and empty (uninformative) items
 
 * *Dead* items: all respondents give the same answer, or no respondent answers.
 * *Miskeyed* items: respondents with higher scores on the other items answer yes less often. With
-  few models this often happens by chance, so a permutation test is used. If the item's codes y are
-  assigned to its n respondents at random, the sum of products of codes and rest scores r has mean
-  and variance
+  few models, negative item-rest correlations often occur by chance, so a permutation test is used.
+  If the item's codes y are assigned to its n respondents at random, the sum of products of codes
+  and rest scores r has mean and variance
 
   .. math:: E = n\,\bar y\,\bar r, \qquad
             V = \frac{n^2}{n - 1}\,\overline{(y - \bar y)^2}\;\overline{(r - \bar r)^2}.  \quad (1)

@@ -2,15 +2,15 @@ r"""Short forms: few questions that predict the score on all questions.
 
 Items are selected by one of five methods (`psychollm.irt.short_form_choice`). The score on all
 items is predicted from the selected items by a regression line, by item curves, or by the mean of
-both (`psychollm.irt.short_form_rules`). The best combination depends on the table: with few
-models, data-driven selection overfits, and random items may be as good.
+both (`psychollm.irt.short_form_rules`). The best combination of method and rule depends on the
+table: with few models, data-driven selection overfits, and random items may be as good.
 
-All combinations are therefore cross-validated over models, and each family of models is in one
-fold. For each fold, items are selected and rules are fitted on the other models, and the scores of
-the fold's models are predicted. The error of the best combination would be optimistic. The
-reported error therefore refers to the whole procedure: each fold is predicted by the combination
-that is best on the other folds. The criterion is the mean absolute error, which is less sensitive
-to outlying models than the mean squared error.
+All combinations of a method and a rule are therefore cross-validated over models, and each family
+of models is in one fold. For each fold, items are selected and rules are fitted on the other
+models, and the scores of the fold's models are predicted. The error of the best combination would
+be optimistic. The reported error therefore refers to the whole procedure: each fold is predicted
+by the combination that is best on the other folds. The criterion is the mean absolute error, which
+is less sensitive to outlying models than the mean squared error.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class ShortForm(Result):
     items : tuple
         Selected items, in order of selection for sequential methods.
     predicted, full : ndarray of shape (respondents,)
-        Predicted score on all items of each held-out respondent, and its observed score. Scores
-        are mean codes scaled from 0 to 1.
+        Predicted score of each held-out respondent on all items, and observed score. Scores are
+        mean codes scaled from 0 to 1.
     rmse, rank_correlation : float
         Root mean square error of the held-out predictions, and their Spearman correlation with
         observed scores.
@@ -81,8 +81,8 @@ class ShortForm(Result):
     tried : tuple
         Tested pairs of a selection method and a prediction rule.
     tried_rmse : ndarray of shape (tried,)
-        Held-out root mean square error of each pair. The error of the selected pair is optimistic,
-        unlike `rmse`.
+        Held-out root mean square error of each pair. The error of the selected pair is an
+        optimistic estimate, unlike `rmse`.
     labels : tuple
         Names of the respondents.
     """
@@ -133,7 +133,8 @@ class ShortForm(Result):
         Estimate
             Predicted scores. The standard error is the root mean square error for held-out models,
             equal for all models. Intervals use Student's t distribution, with the number of
-            families minus one as degrees of freedom. They assume models from the same population.
+            families minus one as degrees of freedom. The intervals assume that new models come
+            from the same population.
 
         Raises
         ------

@@ -12,7 +12,8 @@ r"""Methods of selecting items for a short form.
 * *error*: the next item is the one that most lowers the leave-one-out error of predicting a
   model's score on all items from its sum over the selected items by linear regression.
 * *stratified*: items are sorted by difficulty class and, within classes, by their loading on the
-  first factor, in alternating direction. Every k-th item is selected from a random start.
+  first factor, in alternating direction. Every k-th of the sorted items is selected from a random
+  start.
 * *random*: items are drawn at random.
 
 References

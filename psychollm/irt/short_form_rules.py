@@ -1,14 +1,14 @@
 r"""Prediction of the full score from a few items by a regression line, item curves, or both.
 
-With many items, the standardised logit of a model's full score measures its ability z almost
-exactly. Each item has a logistic curve,
+With many items, the standardised logit of a model's full score measures the model's ability z
+almost exactly. Each item has a logistic curve,
 
 .. math:: P_j(z) = 1 / (1 + \exp(-d_j - a_j z)),                                        \quad (1)
 
-with normal priors of slopes and intercepts. Their means and variances are estimated jointly with
-the items, by a few EM steps with normal posteriors. Scores between 0 and 1 are treated as
-fractional answers. For a new model the prior of z is N(0, 1). Its scores on the other items are
-predicted from the posterior of z given its answers to the selected items.
+with normal priors of slopes and intercepts. The means and variances of these priors are estimated
+jointly with the items, by a few EM steps with normal posteriors. Scores between 0 and 1 are
+treated as fractional answers. For a new model the prior of z is N(0, 1). The model's scores on the
+other items are predicted from the posterior of z given its answers to the selected items.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ AT_ONCE = 2000  # items per block
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Slopes and intercepts of (1), shape (items,)."""
+    """Slopes and intercepts of the item curves (1), shape (items,)."""
 
     slope: FloatArray
     intercept: FloatArray
@@ -62,7 +62,7 @@ class Curves:
         return Curves(self.slope[items], self.intercept[items])
 
     def heights(self, nodes: FloatArray) -> FloatArray:
-        """Return the logits of (1), (items, nodes)."""
+        """Return the logits of the item curves (1), shape (items, nodes)."""
         return np.asarray(self.intercept[:, None] + self.slope[:, None] * nodes)
 
     def total(self) -> FloatArray:
@@ -117,7 +117,7 @@ class Predictor:
     def fit(
         cls, scores: FloatArray, chosen: IntArray, curves: Curves, total: FloatArray, rule: Rule
     ) -> "Predictor":
-        """Fit to scores (models, items), given `curves` of the items and their sum (nodes,)."""
+        """Fit a rule to scores (models, items), given item `curves` and their sum (nodes,)."""
         n_rest = max(scores.shape[1] - chosen.size, 1)
         x = scores[:, chosen].mean(axis=1)
         y = (scores.sum(axis=1) - scores[:, chosen].sum(axis=1)) / n_rest

@@ -1,17 +1,17 @@
-r"""Thresholds: the position of each item step on the ability scale, for Wright maps.
+r"""Thresholds of item steps on the ability scale, for Wright maps.
 
 The Thurstone threshold of step c is the ability at which an answer of c or more has probability
 1/2,
 
 .. math:: P(y \ge c \mid \theta) = \tfrac12.                                             \quad (1)
 
-For binary items without asymptotes it is the difficulty, and for the graded model it is
-:math:`-d_c / a`. For partial credit it is computed by bisection. Unlike the intersections of
-neighbouring curves, thresholds are always ordered. An item has no threshold if its lower asymptote
-is above one half, its upper asymptote is below one half, or its slope is zero. The nominal model
-has no thresholds, because its answers are not ordered. Standard errors follow from the covariance
-of the parameters x by the delta method, with :math:`\partial\theta / \partial x = -(\partial P /
-\partial x) / (\partial P / \partial\theta)`.
+For binary items without asymptotes, the threshold is the difficulty. For the graded model, the
+threshold is :math:`-d_c / a`. For partial credit models, thresholds are computed by bisection.
+Unlike the intersections of neighbouring curves, thresholds are always ordered. An item has no
+threshold if its lower asymptote is above one half, its upper asymptote is below one half, or its
+slope is zero. The nominal model has no thresholds, because its answers are not ordered. Standard
+errors follow from the covariance of the parameters x by the delta method, with
+:math:`\partial\theta / \partial x = -(\partial P / \partial x) / (\partial P / \partial\theta)`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from psychollm.irt.result import IRTFit
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Thresholds(Result):
-    """Thurstone thresholds: abilities at which a given code or a higher one has probability 1/2.
+    """Thurstone thresholds: abilities at which a given code or a higher code has probability 1/2.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Layer 3: null distributions of statistics, under permutation or exactly one factor."""
+"""Layer 3: null distributions of statistics, under permutation or under exactly one factor."""
 
 from psychollm._base.lazy import load_lazily
 

@@ -42,10 +42,10 @@ def one_factor_null(
 ) -> Null:
     """Compare a statistic of the tetrachoric matrix with simulated one-factor data.
 
-    This is a parametric bootstrap of the one-factor model. Each replicate simulates answers from
-    the observed thresholds and the estimated loadings, with the observed pattern of missing data
-    and the same continuity correction. The p-values show whether a second component is larger than
-    expected under one factor.
+    The comparison is a parametric bootstrap of the one-factor model. Each replicate simulates
+    answers from the observed thresholds and the estimated loadings, with the observed pattern of
+    missing data and the same continuity correction. The p-values show whether a second component
+    is larger than expected under one factor.
 
     Parameters
     ----------

@@ -231,7 +231,7 @@ def build_model(
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Prepared answers, with posterior, included items and labels."""
+    """Prepared answers, with the posterior, the included items and the labels."""
 
     target: Target
     mode: Mode

@@ -19,7 +19,7 @@ Kind: TypeAlias = Literal["posterior", "prior"]
 
 
 class Drawn(Protocol):
-    """Labels and draws of a fit."""
+    """Labels and posterior draws of a fit."""
 
     @property
     def labels(self) -> Labels: ...  # noqa: D102
@@ -124,7 +124,7 @@ def _replicated(fit: Drawn, kind: Any, rng: np.random.Generator) -> AnyArray:
 def _variables(
     fit: Drawn, x: AnyArray, h: AnyArray, chains: tuple[int, ...]
 ) -> dict[str, AnyArray]:
-    """Return the parameters by name, from draws of x (S, P) and h (S, H)."""
+    """Return the parameters by name, from draws of the vectors x (S, P) and h (S, H)."""
     target = fit._target
     slope, intercept, mean = target.split(x)
     found = {"slope": slope, "intercept": intercept}

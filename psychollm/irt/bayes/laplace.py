@@ -7,13 +7,13 @@ the log standard deviations h, the approximate posterior of x is normal with pre
 .. math:: \log q(h) = \log p(h) - \sum_k \log s_k - \tfrac12 \log |P| + \tfrac12 v^T P^{-1} v
                       - \tfrac12 |m / s|^2 + \text{const},                               \quad (1)
 
-where v is the linear term. h is drawn from a t distribution about the mode of (1). Given h, x is
-drawn from a split distribution (Geweke, 1989). Along each axis of the Cholesky factor of P, the
-two halves of a t distribution have separate scales. The scales are computed from the posterior
-density at one and two units from the mode. The proposal of h is adapted twice to the moments of
-weighted draws. Ratios of the posterior to this proposal are Pareto-smoothed, and draws are
-resampled with probabilities proportional to them. Standard deviations below 1/3000 of their prior
-scale (prior probability 0.0003) are not proposed.
+where v is the linear term. The vector h is drawn from a t distribution about the mode of (1).
+Given h, x is drawn from a split distribution (Geweke, 1989). Along each axis of the Cholesky
+factor of P, the two halves of a t distribution have separate scales. The scales are computed from
+the posterior density at one and two units from the mode. The proposal of h is adapted twice to the
+moments of weighted draws. Ratios of the posterior to this proposal are Pareto-smoothed, and draws
+are resampled with probabilities proportional to them. Standard deviations below 1/3000 of their
+prior scale, which have prior probability 0.0003, are not proposed.
 
 Hierarchical items are partially centred, which avoids funnels. A value x with mean m and standard
 deviation s within its group is written as
@@ -22,9 +22,9 @@ deviation s within its group is written as
 
 which is centred for c = 1 and non-centred for c = 0 (Papaspiliopoulos, Roberts & Skold, 2007). If
 the data determine x with standard error e, :math:`c = s^2 / (s^2 + e^2)` makes u and s almost
-independent. The values of s and e at the mode are used. For slopes, for which s may be near zero,
-the fourth power of c is used. Means of domains and families are not centred, because with few of
-them s may be near zero.
+independent. The values of s and e at the mode are used. For slopes, whose standard deviation s may
+be near zero, the fourth power of c is used. Means of domains and families are not centred, because
+s may be near zero for a few domains or families.
 
 References
 ----------
@@ -71,7 +71,7 @@ class Mode:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Centre (H,) and lower Cholesky factor (H, H) of the proposal of h."""
+    """Centre (H,) and lower Cholesky factor (H, H) of the proposal distribution of h."""
 
     centre: FloatArray
     root: FloatArray
@@ -79,7 +79,7 @@ class Moments:
 
 @dataclass(frozen=True, slots=True)
 class Resampled:
-    """Resampled draws of x and h, with diagnostics."""
+    """Resampled draws of x and h, with diagnostics of the resampling."""
 
     x: FloatArray  # (S, P)
     h: FloatArray  # (S, H)
@@ -88,7 +88,7 @@ class Resampled:
 
 
 def find_mode(target: Target, near: Mode | None = None) -> Mode:
-    """Alternate between the mode of x given h and the mode of (1) in h until both converge."""
+    """Alternate between the mode of x given h and the mode of h in (1) until both converge."""
     structure = target.structure
     x, h = _start(target), np.log(0.6 * structure.scales)
     if near is not None:
@@ -115,7 +115,7 @@ def _start(target: Target) -> FloatArray:
 
 
 def _climb(target: Target, x: FloatArray, h: FloatArray) -> tuple[FloatArray, float]:
-    """Maximise over x at given h; return also the largest derivative."""
+    """Maximise the log posterior over x at given h; also return the largest derivative."""
     precision, linear = target.structure.precision(h)
 
     def fall(point: FloatArray) -> tuple[float, FloatArray]:
@@ -173,7 +173,7 @@ def _mode_of_scales(
 
 
 def _limits(target: Target) -> tuple[FloatArray, FloatArray]:
-    """Return the smallest and the largest h (H,)."""
+    """Return the lower and the upper limit of h, (H,) each."""
     centre = np.log(target.structure.scales)
     return centre - DEEPEST, centre + HIGHEST
 
@@ -198,7 +198,7 @@ def _scales_proposal(target: Target, mode: Mode) -> FloatArray:
 
 
 def _sides(target: Target, mode: Mode) -> FloatArray:
-    """Return scales (2, P) of the negative and positive side of each axis."""
+    """Return scales (2, P) of the negative and the positive side of each axis."""
     precision, _ = target.structure.precision(mode.h)
     root = np.linalg.cholesky(mode.information + precision)
     axes = solve_triangular(root, np.eye(mode.x.size), lower=True)  # rows: L^-1
@@ -252,7 +252,7 @@ def propose(
 
 
 def _conditional(target: Target, mode: Mode, h: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return mean and lower Cholesky factor of the precision of x given h."""
+    """Return the mean of x given h, and the lower Cholesky factor of its precision."""
     precision, pull = target.structure.precision(h)
     root, _ = cho_factor(mode.information + precision, lower=True, check_finite=False)
     return cho_solve((root, True), mode.linear + pull, check_finite=False), np.tril(root)
@@ -261,7 +261,7 @@ def _conditional(target: Target, mode: Mode, h: FloatArray) -> tuple[FloatArray,
 def _propose_scales(
     about: Moments, n: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Return h (n, H) from a t distribution, and log densities (n,)."""
+    """Return draws of h (n, H) from a t distribution, and their log densities (n,)."""
     size, root = about.centre.size, about.root
     if not size:
         return np.empty((n, 0)), np.zeros(n)
@@ -302,7 +302,7 @@ def _weighted(
 
 
 def _matched(h: FloatArray, weights: FloatArray, before: Moments) -> Moments:
-    """Return weighted mean and covariance of h, shrunk towards the previous moments."""
+    """Return the weighted mean and covariance of h, shrunk towards the previous moments."""
     size = 1.0 / (weights**2).sum()
     share = size / (size + 5.0 * h.shape[1])
     centre = before.centre + share * (weights @ h - before.centre)
@@ -324,7 +324,7 @@ CAUTION = {"slope": 4, "intercept": 1}  # power of c for each kind of parameter
 
 
 def centring(target: Target, mode: Mode) -> dict[str, FloatArray]:
-    """Return c for slopes and intercepts of items in domains, by name."""
+    """Return the degree of centring c of slopes and intercepts of items in domains, by name."""
     if target.domains.n < 2:
         return {}
     variance = target.structure.sd(mode.h)[: 2 * target.n_items] ** 2

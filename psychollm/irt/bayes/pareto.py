@@ -144,6 +144,6 @@ def leave_one_out(
 
 
 def _log_mean(terms: FloatArray) -> float:
-    """Return the log of the sum of exponentials."""
+    """Return the log of the sum of the exponentials of `terms`."""
     top = terms.max()
     return float(np.log(np.exp(terms - top).sum()) + top)

@@ -1,11 +1,11 @@
-"""Predictive checks, which compare observed answers with draws from prior or posterior.
+"""Predictive checks, which compare observed answers with draws from the prior or posterior.
 
 New respondents are drawn from their families and answer the items of one draw, with the observed
 pattern of missing data. The statistics are each item's yes rate and item-rest correlation, and the
-SD of respondents' yes rates. With up to a hundred items, the mean deviation of pair covariances
-from the covariances in the replicates is added, which detects further dimensions. A posterior
-predictive p-value near 0 or 1 indicates misfit. The p-value is conservative, because it uses the
-data twice.
+SD of respondents' yes rates. With at most a hundred items, a further statistic measures how far
+pair covariances deviate from their means over replicates, which detects further dimensions. A
+posterior predictive p-value near 0 or 1 indicates misfit. The p-value is conservative, because it
+uses the data twice.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class PredictiveCheck(Result):
         "yes_rate" and "rest_correlation" of each item, "spread" (SD of respondents' yes rates),
         and "pair_misfit" (root mean square of the standardised deviations of covariances).
     item : tuple
-        Labels of the items; None for the last two statistics.
+        Labels of the items; None for "spread" and "pair_misfit".
     observed, mean : ndarray of shape (statistics,)
         Value for the observed answers, and mean over the replicates.
     interval : ndarray of shape (statistics, 2)

@@ -37,7 +37,7 @@ PURPOSE = "the PyMC model of bayesian_2pl"
 def pymc_model(
     target: Target, centring: dict[str, FloatArray], labels: dict[str, Labels], form: Form
 ) -> Any:
-    """Build the model; `labels` has names of items, respondents, families and domains."""
+    """Build the model; `labels` contains the names of items, respondents, families and domains."""
     pm = require("pymc", extra="bayes", purpose=PURPOSE)
     tensor = require("pytensor.tensor", extra="bayes", purpose=PURPOSE)
     pytensor = require("pytensor", extra="bayes", purpose=PURPOSE)
@@ -63,7 +63,7 @@ def named(centring: dict[str, FloatArray]) -> dict[str, FloatArray]:
 
 
 def _items(pm: Any, tensor: Any, target: Target, shared: dict[str, Any]) -> list[Any]:
-    """Return (log) slopes and intercepts with their priors, with or without domains."""
+    """Return (log) slopes and intercepts with their priors, with or without domains of items."""
     found = []
     names = ("log_slope" if target.priors.positive else "slope_raw", "intercept_raw")
     kinds = zip(names, target.priors.scaled(target.link), ("slope", "intercept"), strict=True)
@@ -97,7 +97,7 @@ def _families(pm: Any, tensor: Any, target: Target) -> Any:
 
 
 def _explicit(pm: Any, tensor: Any, target: Target, slope: Any, intercept: Any, mean: Any) -> None:
-    """Add abilities, and answers conditional on them."""
+    """Add abilities, and answers conditional on abilities, to the model."""
     of = tensor.as_tensor_variable(target.families.of)
     theta = pm.Normal("ability_unit", 0.0, 1.0, dims="respondent")
     ability = pm.Deterministic("ability", theta + mean[of], dims="respondent")

@@ -48,8 +48,8 @@ class BayesianIRT(Expects, Result):
     scale : Estimate
         SDs between families, and between and within domains.
     parameters : tuple of str
-        Names of the parameters in the next three fields: (log) slopes and intercepts, families,
-        scales.
+        Names of the parameters in `effective_size`, `r_hat` and `mcse`: (log) slopes and
+        intercepts, families, scales.
     effective_size, r_hat, mcse : ndarray of shape (parameters,)
         Effective sample sizes, R-hat (NaN for "laplace", whose draws are independent) and Monte
         Carlo standard errors of posterior means.
@@ -68,7 +68,7 @@ class BayesianIRT(Expects, Result):
     reasons : tuple of Reason
         Reason for each item without an estimate.
     labels, respondent_labels, family_labels, domain_labels : tuple
-        Names of items, respondents, families and domains; the last two may be empty.
+        Names of items, respondents, families and domains; families and domains may be empty.
     convergence : Convergence
         Convergence status of the sampler.
     """
@@ -160,9 +160,10 @@ class BayesianIRT(Expects, Result):
     def to_arviz(self) -> Any:
         """Return the posterior as ArviZ inference data with labelled coordinates.
 
-        The groups are posterior (with abilities), sample_stats, log_likelihood (marginal, one
-        value per respondent), posterior_predictive, prior, prior_predictive and observed_data. The
-        type is InferenceData with ArviZ 0 and DataTree with ArviZ 1.
+        The groups of the ArviZ object are posterior (with abilities), sample_stats, log_likelihood
+        (marginal, one value per respondent), posterior_predictive, prior, prior_predictive and
+        observed_data. The type of the object is InferenceData with ArviZ 0 and DataTree with ArviZ
+        1.
 
         Raises
         ------

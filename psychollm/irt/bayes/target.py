@@ -11,8 +11,8 @@ where A is unit lower triangular for some order of the entries, so that given h 
 with precision :math:`A^T s^{-2} A`. Standard deviations are half-normal.
 
 Mean abilities of F families are :math:`\mu = Q c`, where Q is an orthonormal basis of contrasts.
-The means sum to zero, which fixes the origin of the scale. The variance of abilities within
-families is 1, which fixes the unit.
+The mean abilities of families sum to zero, which fixes the origin of the scale. The variance of
+abilities within families is 1, which fixes the unit.
 """
 
 from dataclasses import dataclass
@@ -158,7 +158,7 @@ def _sparse(mask: object) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """Terms of (1): A, m, and SDs, which are fixed (index -1) or exp(h) at an index."""
+    """Terms of the prior (1): A, m, and SDs, which are fixed (index -1) or exp(h) at an index."""
 
     a: FloatArray  # (P, P)
     m: FloatArray  # (P,)

@@ -67,12 +67,12 @@ class AndersenTest(Result):
         Number of respondents in each group.
     difficulty, se : ndarray of shape (groups, items)
         Difficulties with mean 0 in each group, and standard errors. NaN for items without an
-        estimate in some group.
+        estimate in at least one group.
     wald, wald_p_value, adjusted : ndarray of shape (items,)
         Wald statistic of each item with G - 1 degrees of freedom, its p-value, and the
         Holm-adjusted p-value.
     reasons : tuple of Reason
-        Reason for each omitted item.
+        Reason for the omission of each omitted item.
     labels : tuple
         Names of the items.
     """

@@ -1,16 +1,16 @@
 r"""Conditional likelihood of Rasch items, and its maximisation.
 
-Let S be the items that a respondent answered, and r the number of yes answers. Given r, the
+Let S be the set of items that a respondent answered, and r the number of yes answers. Given r, the
 probability of the answers does not depend on the ability:
 
 .. math:: \log L_c = \sum_v \Big[\sum_{j \in S_v} y_{vj} e_j
                        - \log \gamma_{r_v}(S_v)\Big],                                  \quad (1)
 
 where :math:`\gamma` are the elementary symmetric functions of :math:`\exp(e_j)`. Respondents are
-grouped by the items they answered; scores of 0 or :math:`|S|` are uninformative. (1) is concave
-and does not change under a common shift of the items. It has a finite maximum if and only if the
-items are strongly connected by pairs i, j for which a respondent answered yes to i and no to j
-(Fischer, 1981).
+grouped by the items they answered; scores of 0 or :math:`|S|` are uninformative. Function (1) is
+concave and does not change under a common shift of the items. Function (1) has a finite maximum if
+and only if the items are strongly connected by pairs i, j for which a respondent answered yes to i
+and no to j (Fischer, 1981).
 
 References
 ----------
@@ -42,7 +42,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Sufficient:
-    """Counts of a table for conditional likelihoods."""
+    """Counts of a table that suffice for conditional likelihoods."""
 
     yes: FloatArray  # (J,) numbers of yes answers of informative respondents
     blocks: tuple[Block, ...]
@@ -61,7 +61,7 @@ class Top:
 
 
 def sufficient(codes: IntArray) -> Sufficient:
-    """Collect the scores of codes (N, J), -1 where missing."""
+    """Count respondents' scores, from codes (N, J) that are -1 where missing."""
     answered = codes >= 0
     score, n = (codes == 1).sum(axis=1), answered.sum(axis=1)
     use = (score > 0) & (score < n)

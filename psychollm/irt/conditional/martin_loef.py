@@ -8,8 +8,8 @@ t. With the conditional log-likelihoods of both sets and of all items,
                + \log L_c^{(1)} + \log L_c^{(2)} - \log L_c\Big)                        \quad (1)
 
 is chi-square with :math:`J_1 J_2 - 1` degrees of freedom (Martin-Loef, 1973; Verguts & De Boeck,
-2000). The test needs many complete rows: with few respondents per pair of scores, the statistic is
-far too small.
+2000). The test needs many respondents without missing answers. With few respondents per pair of
+scores, the statistic is far too small.
 
 References
 ----------
@@ -91,7 +91,7 @@ def martin_loef_test(
     responses : Responses or table of shape (models, questions)
         Binary answers; respondents with missing answers are omitted.
     items : sequence of labels
-        Items of the first set; all others form the second.
+        Items of the first set; all other items form the second set.
     respondents : {"models", "questions"}
         Side of the table that contains the respondents.
 

@@ -1,16 +1,18 @@
 r"""Rasch models by conditional maximum likelihood.
 
-In the Rasch model a respondent's number of yes answers is a sufficient statistic for its ability.
-Conditioning on it removes abilities from the likelihood, so that no distribution of abilities is
-assumed. This is useful, for example, for two dozen models of three families, which are not a
-sample from a normal distribution. However, the model assumes that all slopes are one.
+In the Rasch model, a respondent's number of yes answers is a sufficient statistic for the
+respondent's ability. Conditioning on this number removes abilities from the likelihood, so that no
+distribution of abilities is assumed. Conditional likelihood is useful, for example, for two dozen
+models of three families, which are not a sample from a normal distribution. However, the Rasch
+model assumes that all slopes are one.
 
-Abilities given such items (`rasch_ability`) are in logits, on a scale on which difficulties have
+The function `rasch_ability` estimates abilities in logits, on a scale on which difficulties have
 mean 0.
 
 * ML: the ability at which the expected number of yes answers equals the observed number,
-  :math:`\sum_{j \in S} P_j(\theta) = r`; it does not exist if all answers are yes, or all are no.
-* WLE: Warm's weighted likelihood estimate, which is finite even if all answers are yes, or all are
+  :math:`\sum_{j \in S} P_j(\theta) = r`; this ability does not exist if all answers are yes or all
+  answers are no.
+* WLE: Warm's weighted likelihood estimate, which is finite even if all answers are yes or all are
   no.
 
 References
@@ -59,8 +61,8 @@ class ConditionalRasch(Expects, Result):
     conditional_log_likelihood : float
         Log-likelihood given each respondent's score.
     n_parameters, n_respondents, n_informative : int
-        Number of free difficulties, number of respondents, and number of respondents whose answers
-        vary.
+        Number of free difficulties, number of respondents, and number of respondents with varying
+        answers.
     respondents : str
         Side of the table that contains the respondents.
     gradient : float
@@ -203,7 +205,7 @@ def check_items(codes: IntArray) -> None:
 
 
 def _linked(codes: IntArray, keep: BoolArray) -> BoolArray:
-    """Return the items that are linked to the kept items, even if only in one direction (J,)."""
+    """Return the items (J,) that are linked to the kept items, even if in one direction only."""
     yes, no = (codes == 1).astype(np.float64), (codes == 0).astype(np.float64)
     both = yes.T @ no
     return np.asarray((both[:, keep] + both[keep].T).any(axis=1), dtype=np.bool_)

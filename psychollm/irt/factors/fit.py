@@ -1,7 +1,7 @@
 r"""Logistic factor models of dense or sparse tables of any size.
 
-Scores have mean 0 and identity covariance in the population of models. They are rotated so that
-each factor in turn explains as much of the variance of the logits as possible.
+Scores have mean 0 and identity covariance in the population of models. The factors are rotated so
+that each factor in turn explains as much of the variance of the logits as possible.
 
 The number of factors is chosen by the prediction of held-out answers.
 """
@@ -36,14 +36,14 @@ HELD_OUT = 0.02
 
 
 def as_source(data: ResponsesLike) -> Responses:
-    """Return sparse tables unchanged, and other tables as their cells."""
+    """Return a sparse table unchanged, and any other table as a sparse table of its cells."""
     table = as_responses(data, needs="cells")
     return table if table.is_sparse else table.sparse()
 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """Reader of the answers, divided by the highest code."""
+    """Reader that returns answers divided by the highest code."""
 
     table: CellTable
     highest: int
@@ -85,7 +85,7 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Indicator of filled cells, which is 1; it is 0 for a sample of empty cells."""
+    """Reader of an indicator, which is 1 for filled cells and 0 for a sample of empty cells."""
 
     table: CellTable
     share: float
@@ -162,7 +162,7 @@ def counts_more(losses: list[FloatArray]) -> bool:
 
 
 def choice_of(losses: list[FloatArray]) -> FactorChoice:
-    """Return the comparison of all tried numbers of factors."""
+    """Return the comparison of all numbers of factors that were tried."""
     fall, se = np.array([(np.nan, np.nan), *map(gain, losses, losses[1:])]).T
     sums = np.array([one.sum(axis=0) for one in losses])
     return FactorChoice(

@@ -55,10 +55,10 @@ class LogisticFactorFit(Result):
     Attributes
     ----------
     loadings, loading_se : ndarray of shape (questions, k)
-        Posterior means and SDs; NaN for questions without answers. Factors are in principal axes;
-        any joint rotation of loadings and scores fits equally well.
+        Posterior means and SDs of the loadings; NaN for questions without answers. Factors are in
+        principal axes; any joint rotation of loadings and scores fits equally well.
     intercepts, intercept_se : ndarray of shape (questions,)
-        Posterior means and SDs; NaN for questions without answers.
+        Posterior means and SDs of the intercepts; NaN for questions without answers.
     scores, score_se : ndarray of shape (models, k)
         Posterior means and SDs of the models' scores; NaN for models without answers.
     shares : ndarray of shape (k,)

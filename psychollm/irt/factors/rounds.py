@@ -1,10 +1,11 @@
 """Coordinate ascent for a logistic factor model.
 
-An iteration is one pass over the questions, in blocks. It updates the posteriors of questions
-given the posteriors of models, and accumulates the sums for the models' posteriors
-(`psychollm.kernels.logistic_factors`). Then it updates the models and both populations. Only the
-vectors of questions and models are kept, so that memory does not grow with the cells. Blocks are
-summed in order, so that results are bitwise identical for any number of workers.
+An iteration is one pass over the questions, which are read in blocks. Each iteration updates the
+posteriors of questions given the posteriors of models, and accumulates the sums for the models'
+posteriors (`psychollm.kernels.logistic_factors`). At the end of an iteration, the posteriors of
+models and both populations are updated. Only the vectors of questions and models are kept, so that
+memory does not grow with the number of filled cells. Blocks are summed in order, so that results
+are bitwise identical for any number of workers.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Population:
 
 
 def packed_size(d: int) -> int:
-    """Return the number of entries of a lower triangle."""
+    """Return the number of entries in the lower triangle of a matrix."""
     return d * (d + 1) // 2
 
 
@@ -123,7 +124,7 @@ class Questions:
 
     @property
     def told(self) -> FloatArray:
-        """Vectors for use as features, in units of the population, with a leading constant."""
+        """Vectors used as features, in units of the population SD, with a leading constant."""
         # The SD of the vectors themselves is not used as the unit, because a small SD is mostly
         # noise.
         entries = self.mean[:, self.known :]
@@ -215,9 +216,9 @@ class Ascent:
     """Questions of one or two kinds, with the models that answer them.
 
     The first kind describes answers, the second kind missing data. Except for their first entries
-    (the levels), the vectors of models depend only on the first kind, so that patterns of missing
-    data do not appear as factors. Conversely, the vectors for answers have a normal population
-    given the vectors for missing data.
+    (the levels), the vectors of models depend only on the first kind. Patterns of missing data
+    therefore do not appear as factors. Conversely, the vectors of questions that describe answers
+    have a normal population given the vectors that describe missing data.
     """
 
     kinds: tuple[Questions, ...]

@@ -1,4 +1,4 @@
-r"""Fit of single items: S-X2, infit, outfit, Zh.
+r"""Fit statistics of single items: S-X2, infit, outfit and Zh.
 
 S-X2 (Orlando & Thissen, 2000) compares the proportion of each answer c with its expectation, at
 each sum score s except the lowest and highest:
@@ -88,7 +88,7 @@ def without_each(curves: Sequence[FloatArray]) -> Iterator[tuple[int, FloatArray
 
 
 def merged_yes(yes: FloatArray, expected: FloatArray, n: FloatArray) -> tuple[float, int]:
-    """Merge neighbouring scores until expected counts suffice; return X2 and number of cells."""
+    """Return X2 and the number of cells, after merging scores until expected counts suffice."""
     cells = [list(row) for row in zip(yes, expected, n, strict=True)]
     while len(cells) > 1:
         small = [min(e, m - e) for _, e, m in cells]
@@ -154,12 +154,12 @@ class ItemFit(Result):
     Attributes
     ----------
     s_x2, df, p_value, rmsea : ndarray of shape (items,)
-        S-X2 with degrees of freedom, p-value and RMSEA. These are NaN without degrees of freedom,
-        and with more than 400 items.
+        S-X2 with degrees of freedom, p-value and RMSEA. The values are NaN if there are no degrees
+        of freedom, or more than 400 items.
     infit, outfit, z_infit, z_outfit, zh : ndarray of shape (items,)
-        Mean squares at the posterior means of abilities (expected value 1), their z-scores, and
-        the standardised log-likelihood. Mean squares are usually below 1, because abilities are
-        estimated from the same answers.
+        Infit and outfit mean squares at the posterior means of abilities (expected value 1), their
+        z-scores, and the standardised log-likelihood Zh. Mean squares are usually below 1, because
+        abilities are estimated from the same answers.
     n_complete : int
         Number of respondents used for S-X2.
     labels : tuple

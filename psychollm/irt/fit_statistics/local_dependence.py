@@ -1,9 +1,9 @@
 r"""Local dependence: pairs of items that are dependent given the ability.
 
 * Q3 (Yen, 1984) is the correlation of residuals of codes (in the nominal model, of answers'
-  slopes) at the posterior means. It is about -1/(J-1) for independent answers to J items.
+  slopes) at the posterior means. Q3 is about -1/(J-1) for independent answers to J items.
 * Chen and Thissen's X2 compares each pair's table with its expectation under the model, and has
-  the sign of the excess correlation. It is also given as Cramer's V (phi for binary items),
+  the sign of the excess correlation. X2 is also given as Cramer's V (phi for binary items),
   :math:`\pm\sqrt{X^2/(n (C - 1))}`, where C is the smaller of the two items' numbers of answers.
 
 References
@@ -54,7 +54,8 @@ class LocalDependence(Result):
         Chen and Thissen's X2, with about `df` degrees of freedom; NaN on the diagonal.
     signed : ndarray of shape (items, items)
         Signed Cramér's V, sqrt(X2 / (n (C - 1))), where C is the smaller of the two numbers of
-        answers. Positive if joint answers exceed their expectation; NaN on the diagonal.
+        answers. Values are positive if the two items correlate more than expected, and NaN on the
+        diagonal.
     df : ndarray of shape (items, items)
         Degrees of freedom: product of the two items' numbers of answers, each minus one.
     labels : tuple

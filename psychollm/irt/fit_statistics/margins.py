@@ -1,7 +1,7 @@
 r"""Low-order margins of answers: observed and expected values, covariance and derivatives.
 
 A margin is the mean of a function of one answer, :math:`f_a(y_i)`, or of a product of functions of
-two answers, :math:`g_b(y_i) g_d(y_j)`. Statistics differ in these functions:
+two answers, :math:`g_b(y_i) g_d(y_j)`. The three statistics differ in these functions:
 
 =======  =====================  =====================
 name     of single answers f    of pairs g
@@ -33,7 +33,7 @@ Statistic: TypeAlias = Literal["auto", "m2", "m2_star", "c2"]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Selected margins, with values of functions at the answers, and positions of margins."""
+    """Selected margins, with the values of functions at the answers and the margins' positions."""
 
     single: FloatArray  # (F, C)
     pair: FloatArray  # (G, C)
@@ -157,7 +157,7 @@ def _add_shared(
     total: FloatArray,
     parts: tuple[FloatArray, FloatArray],
 ) -> None:
-    """Add (1) for all margins of one item, given the positions of its pairs (J, G, G)."""
+    """Add covariances (1) of all margins of one item, given positions of its pairs (J, G, G)."""
     item, places = one
     spread, pair = parts  # (F + G, F + G, Q) times weights; (J, G, Q)
     f, g = layout.single.shape[0], layout.pair.shape[0]

@@ -79,7 +79,7 @@ class ModelFit(Result):
     n_complete : int
         Number of respondents without missing answers, from which the statistics are computed.
     reason : Reason
-        Reason why there is no value.
+        Reason why the statistic has no value.
     """
 
     statistic: str
@@ -127,7 +127,7 @@ def model_fit(
 ) -> ModelFit:
     """Compute M2 (or M2*, or C2), RMSEA, SRMSR, CFI and TLI.
 
-    M2 assumes maximum-likelihood estimates. Priors bias it, so fits should use ``priors=None``.
+    M2 assumes maximum-likelihood estimates. Priors bias M2, so fits should use ``priors=None``.
 
     Parameters
     ----------
@@ -147,8 +147,8 @@ def model_fit(
     Raises
     ------
     ShapeError
-        If the items differ from the items of the fit, if they have more than 5,050 margins (100
-        binary items), or if no respondent answered all items.
+        If the items differ from the items of the fit or have more than 5,050 margins (100 binary
+        items), or if no respondent answered all items.
 
     Examples
     --------

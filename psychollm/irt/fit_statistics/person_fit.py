@@ -39,7 +39,7 @@ class PersonFit(Result):
 
 
 def person_fit(fit: IRTFit, responses: ResponsesLike) -> PersonFit:
-    """Compute Zh, infit and outfit of every respondent at its posterior mean.
+    """Compute Zh, infit and outfit of every respondent at the posterior mean of its ability.
 
     Parameters
     ----------

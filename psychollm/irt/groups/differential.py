@@ -1,11 +1,11 @@
 r"""`differential_items`: tests of differential item functioning by item response models.
 
-Anchors are items that are assumed to be equal in all groups. They define a common scale for the
-abilities of all groups. An item is tested by two fits that differ in whether its parameters are
-equal in all groups (Thissen, Steinberg & Wainer, 1993). Twice the difference of log-likelihoods is
-chi-square, with one degree of freedom per freed parameter. Wald's statistic (Lord, 1980) needs
-only the larger fit. With C the contrasts between groups of the item's parameters d, and V the
-covariance matrix of all parameters including abilities,
+Anchors are items that are assumed to be equal in all groups. The anchors define a common scale for
+the abilities of all groups. An item is tested by two fits that differ in whether its parameters
+are equal in all groups (Thissen, Steinberg & Wainer, 1993). Twice the difference of
+log-likelihoods is chi-square, with one degree of freedom per freed parameter. Wald's statistic
+(Lord, 1980) needs only the larger fit. With C the contrasts between groups of the item's
+parameters d, and V the covariance matrix of all parameters including abilities,
 
 .. math:: (C d)^\top (C V C^\top)^{-1} C d .                                             \quad (1)
 
@@ -15,7 +15,8 @@ group g are reported.
 
 With all other items as anchors, an item that differs biases the tests of all other items.
 Purification therefore frees flagged items and repeats the tests until the flags no longer change
-(Kopf, Zeileis & Strobl, 2015). With given anchors, all other items are free while one is tested.
+(Kopf, Zeileis & Strobl, 2015). With given anchors, all other items are free while one of them is
+tested.
 
 References
 ----------
@@ -175,7 +176,7 @@ class DifferentialItems(Result):
         Anchor items after purification.
     shift, distance : ndarray of shape (G, items)
         Mean and root mean squared difference in expected score from the reference group, over the
-        abilities of group g, as proportions of the highest score.
+        abilities of each group, as proportions of the highest score.
     ability_mean, ability_sd : ndarray of shape (G,)
         Means and SDs of ability by group, from a fit in which all items that are not flagged are
         equal. The first group is the reference.
@@ -269,7 +270,8 @@ def differential_items(
         Binary answers, or codes 0, 1, 2, ... for models of more than two answers; missing answers
         are assumed missing at random. An item may be unanswered in some groups.
     groups : sequence of labels, one per respondent
-        Group of each respondent, two or more; the first that occurs is the reference.
+        Group of each respondent. At least two groups are needed, and the first group that occurs
+        is the reference.
     method : {"lr", "wald"}
         Likelihood-ratio test of two fits, or Wald test of one fit. The two tests agree in large
         samples. In small samples, the false positive rate of the likelihood-ratio test is closer
@@ -286,7 +288,7 @@ def differential_items(
     respondents : {"models", "questions"}
         Side of the table that has abilities; the other side contains the items.
     priors : Priors or None
-        Priors added to the likelihood; the tests are then conservative.
+        Priors added to the likelihood; they make the tests conservative.
     adjustment : {"holm", "bonferroni", "bh", "by"}
         Adjustment of the p-values for the number of items.
     alpha : float

@@ -10,9 +10,9 @@ P(\theta)` the expected proportion of yes answers among respondents whose poster
           \mathrm{MD} = \int (\tilde P - P) f \, d\theta .                               \quad (1)
 
 With more than two answers, P is the expected score divided by the highest score. RMSD is never
-negative, and with few respondents it is large even without misfit. With n respondents it is about
-the square root of :math:`P (1 - P) / n`, times a number below one. Educational assessments flag
-items with RMSD above 0.10 to 0.15.
+negative, and with few respondents it is large even without misfit. Without misfit, the RMSD of n
+respondents is about the square root of :math:`P (1 - P) / n`, times a number below one.
+Educational assessments flag items with RMSD above 0.10 to 0.15.
 
 References
 ----------
@@ -92,11 +92,11 @@ def fit_irt_groups(
     respondents : {"models", "questions"}
         Side of the table that has abilities; the other side contains the items.
     free : sequence of labels
-        Items with their own parameters in every group; the others anchor the scale.
+        Items with their own parameters in every group; all other items anchor the scale.
     priors : Priors, "auto" or None
         With "auto" and fewer than 500 answers per item (median), ten or more items get a
-        hierarchical prior. The first group's respondents then define the scale. Otherwise weak
-        fixed priors are used. None means that only the likelihood is maximised.
+        hierarchical prior. With this prior, the first group's respondents define the scale.
+        Otherwise weak fixed priors are used. None means that only the likelihood is maximised.
     max_iterations : int
         Maximum number of EM and Newton iterations.
     progress : bool
@@ -111,7 +111,7 @@ def fit_irt_groups(
     ------
     LabelError, ShapeError, CodeError, OptionError
         If groups, items or options do not match the table, or no item links a group to the first.
-        The same error is raised if an item in `free` lacks an answer in a group.
+        A `CodeError` is raised if an answer to an item in `free` does not occur in a group.
 
     Warns
     -----
@@ -164,7 +164,7 @@ def fit_irt_groups(
 
 
 def check_free(answers: GroupAnswers, free: BoolArray) -> None:
-    """Raise an error for free items without estimates in a group, and groups without anchors."""
+    """Raise an error for free items without estimates in a group, or groups without anchors."""
     for g, j in np.argwhere(answers.short(1) & free):
         msg = (
             f"free: {answers.items[j]!r} lacks an answer in group {answers.names[g]!r}, "

@@ -4,10 +4,10 @@ For each item the answers are regressed on a matching score s and the group g,
 
 .. math:: \mathrm{logit}\,P(\text{yes}) = b_0 + b_1 s + b_2 g + b_3 s g,              \quad (1)
 
-and this model is compared with the model that contains only s (Swaminathan & Rogers, 1990). b2
-measures uniform and b3 non-uniform differential functioning. The score is the yes rate on the
-other items. Flagged items are dropped from the score and all items are tested again, until the set
-of flagged items no longer changes (purification).
+and this model is compared with the model that contains only s (Swaminathan & Rogers, 1990). The
+coefficient b2 measures uniform and b3 non-uniform differential functioning. The matching score is
+the yes rate on all other items. Flagged items are dropped from the matching score and all items
+are tested again, until the set of flagged items no longer changes (purification).
 
 Scores contain measurement error. If groups differ in ability, respondents of different groups with
 equal scores therefore also differ in ability. The score x is replaced by the estimated true score,
@@ -15,13 +15,14 @@ equal scores therefore also differ in ability. The score x is replaced by the es
 .. math:: s = \bar x_g + \rho_g (x - \bar x_g),                                         \quad (2)
 
 with the mean and the reliability of the respondent's group (Shealy & Stout, 1993). Tests are Rao's
-score tests, which need only the smaller model. With a dozen respondents per group their false
-positive rate is close to the nominal level, whereas likelihood-ratio tests reject too often. Their
-variance includes the sampling error of means and reliabilities. The standard error of coefficient
-alpha is (1 - alpha) sqrt(2 k / ((k - 1) (n - 1))), with k items and n respondents (van Zyl,
-Neudecker & Nel, 2000). p-values are adjusted over items. The effect size is the change in
-Nagelkerke's R squared. It is negligible below 0.035, and large above 0.07 (Jodoin & Gierl, 2001).
-`differential_items` uses item response models, and allows more than two groups or answers.
+score tests, which need only the smaller model. With a dozen respondents per group, the false
+positive rate of score tests is close to the nominal level, whereas likelihood-ratio tests reject
+too often. The variance in score tests includes the sampling error of means and reliabilities. The
+standard error of coefficient alpha is (1 - alpha) sqrt(2 k / ((k - 1) (n - 1))), with k items and
+n respondents (van Zyl, Neudecker & Nel, 2000). p-values are adjusted over items. The effect size
+is the change in Nagelkerke's R squared. The effect is negligible below 0.035, and large above 0.07
+(Jodoin & Gierl, 2001). `differential_items` uses item response models, and allows more than two
+groups or answers.
 
 References
 ----------
@@ -82,16 +83,16 @@ class DifferentialFunctioning(Result):
         p-values for a shift of the curve and for a change of its slope, each with 1 degree of
         freedom. `nonuniform` is NaN if a group has constant answers.
     log_odds : ndarray of shape (items,)
-        Shift b2 in favour of the second group at equal score, from the model without b3. It is NaN
-        if there is no finite estimate, as for a group with constant answers.
+        Shift b2 in favour of the second group at equal score, from the model without b3. The shift
+        is NaN if there is no finite estimate, as for a group with constant answers.
     effect : ndarray of shape (items,)
         Change in Nagelkerke's R squared.
     flagged : ndarray of shape (items,)
         1 if the adjusted p-value is at most `alpha`, 0 if not, NaN if not tested.
     size : tuple of str
-        "negligible", "moderate", "large", or "" if not tested.
+        Size of the effect: "negligible", "moderate" or "large"; "" if not tested.
     groups : tuple
-        Reference group and other group.
+        Labels of the reference group and of the other group.
     rounds : int
         Number of purification rounds.
     alpha : float
@@ -159,7 +160,7 @@ def differential_functioning(
     responses : Responses or table of shape (models, questions)
         Binary answers.
     groups : sequence of two different labels, one per respondent
-        Group of each respondent, such as two model families; the first that occurs is the
+        Group of each respondent, such as two model families; the first group that occurs is the
         reference.
     respondents : {"models", "questions"}
         Side of the table to which the groups refer.
@@ -333,7 +334,7 @@ def _noise(yes: FloatArray, answered: BoolArray) -> float:
 def _true_scores(
     score: FloatArray, error: FloatArray, n_items: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return a group's true scores (2), and their changes per standard error of their terms."""
+    """Return a group's true scores (2), and their changes per standard error of both terms."""
     variance, gap, n = score.var(ddof=1), score - score.mean(), score.size
     true = max(variance - error.mean(), 0.0)
     reliability = np.maximum(true / np.maximum(true + error, 1e-12), LEAST)
@@ -343,7 +344,7 @@ def _true_scores(
 
 
 def _information(columns: FloatArray, z: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
-    """Return the columns after the first k, residualised on these, and their information at z."""
+    """Return the later columns, residualised on the first k, and their information at z."""
     p, q = logistic(z)
     weight = (p * q)[:, None]
     base, extra = columns[:, :k], columns[:, k:]

@@ -6,13 +6,13 @@ and SD 1. On the scale of z, an item with parameters b on the common scale has t
 .. math:: \beta = b\,M(\mu_g, \sigma_g), \quad M = M_0 + \mu_g M_\mu + \sigma_g M_\sigma, \quad (1)
 
 which are linear in b, because curves depend on slope times ability plus intercept. The
-log-likelihood is the sum over groups of the log-likelihoods of `irt.likelihood` at (1). Its
-gradient and observed information follow by the chain rule, with :math:`\log \sigma_g` as the
-parameter.
+log-likelihood is the sum over groups of the log-likelihoods of `irt.likelihood` at (1). The
+gradient and observed information of this sum follow by the chain rule, with :math:`\log \sigma_g`
+as the parameter.
 
 The optimisation is the same as in `irt.climb`, without EM. If the information is not positive
-definite, or a step would lower the objective, an increasing diagonal is added. It stops if an item
-parameter exceeds all bounds, because the likelihood then has no maximum.
+definite, or a step would lower the objective, an increasing diagonal is added. The optimisation
+stops if an item parameter exceeds all bounds, because the likelihood then has no maximum.
 """
 
 from collections.abc import Iterable, Iterator
@@ -168,7 +168,7 @@ def height(model: Groups, x: FloatArray, grids: list[Grid]) -> Height:
 
 
 def _bases(problem: Problem, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the three matrices of (1) of each item, (J, p, p) each."""
+    """Return the three matrices of (1) for each item, (J, p, p) each."""
     rescaled, rows = problem.family.rescaled, np.eye(shape[1])
 
     def turned(mean: float, sd: float) -> FloatArray:

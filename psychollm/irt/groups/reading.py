@@ -51,7 +51,7 @@ class GroupAnswers:
         return self.pooled.shares[self.kept]
 
     def short(self, fewest: int) -> BoolArray:
-        """Return whether a group gave some answer to an item fewer than `fewest` times."""
+        """Return whether a group gave any of an item's answers fewer than `fewest` times."""
         rare = (self.counts < fewest) & self.pooled.has_answer[self.kept]
         return np.asarray(rare.any(axis=2) & self.answered, dtype=np.bool_)
 

@@ -37,8 +37,8 @@ class GroupIRTFit(Expects, Result):
     groups, n_respondents : tuple and ndarray of shape (G,)
         Names of the groups, with the reference first, and their numbers of respondents.
     ability_mean, se_ability_mean, ability_sd, se_ability_sd : ndarray of shape (G,)
-        Means and SDs of abilities, with standard errors. In the first group they are fixed at 0
-        and 1, except for the SD in the Rasch model.
+        Means and SDs of abilities, with standard errors. In the first group, the mean and SD are
+        fixed at 0 and 1, except for the SD in the Rasch model.
     slope, intercept, difficulty, guessing, upper : ndarray of shape (G, items)
         Estimates, equal in all groups for items not in `free`; NaN for items that could not be
         fitted.
@@ -51,8 +51,8 @@ class GroupIRTFit(Expects, Result):
         steps, `intercept` and `difficulty` refer to the mean step, and `slope` refers to the last
         answer.
     rmsd, md : ndarray of shape (G, items)
-        Root mean squared and mean difference between a group's answers and the curves, over its
-        abilities, as proportions of the highest score.
+        Root mean squared and mean difference between a group's answers and the curves, over the
+        group's abilities, as proportions of the highest score.
     free : tuple
         Items with their own parameters in every group.
     log_likelihood, aic, bic : float

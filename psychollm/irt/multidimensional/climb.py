@@ -2,21 +2,21 @@ r"""Maximisation with several abilities by EM and Newton steps, with increasingl
 
 The M step is one Newton step per item. Parameters are rescaled so that the mean and covariance of
 abilities under the current posteriors equal the model's values (parameter expansion). SQUAREM
-extrapolates pairs of steps. Rotatable slopes are then fixed in triangular form, which removes the
-rotation from the Newton steps.
+extrapolates pairs of steps. Before Newton steps, rotatable slopes are fixed in triangular form,
+which removes the rotation.
 
 Each pattern has a fixed number of nodes around its own posterior. A grid common to all patterns
 would need a spacing of half the narrowest posterior over the range of all abilities. With ten
-items per ability, this takes about 50^m nodes: 2,500 for two abilities, and 125,000 for three.
-With more items a common grid needs more nodes, whereas adaptive rules need fewer. The number of
-nodes is checked at the optimum: finer rules are adopted until the next finer rule does not change
-the parameters appreciably.
+items per ability, a common grid takes about 50^m nodes for m abilities: 2,500 for two, and 125,000
+for three. With more items a common grid needs more nodes, whereas adaptive rules need fewer. The
+number of nodes is checked at the optimum: finer rules are adopted until the next finer rule does
+not change the parameters appreciably.
 
-With more than three abilities, product rules have too many nodes. Each pattern is then integrated
-by importance sampling over its own segment of a quasi-random sequence. Nodes are the same in all
-steps, so that the objective is smooth. Unlike with stochastic approximation, the optimisation
-converges to a point, and the likelihood is available. Other segments of the sequence measure the
-integration error.
+With more than three abilities, product rules have too many nodes. In this case, the likelihood of
+each pattern is integrated by importance sampling over the pattern's own segment of a quasi-random
+sequence. Nodes are the same in all steps, so that the objective is smooth. Unlike with stochastic
+approximation, the optimisation converges to a point, and the likelihood is available. Other
+segments of the sequence measure the integration error.
 """
 
 from dataclasses import dataclass, replace
@@ -172,7 +172,7 @@ def newton(
     *,
     small: float,
 ) -> tuple[Point, Information | None, bool]:
-    """Take Newton steps until one is `small`; return the point, the matrix and success."""
+    """Take Newton steps until one is `small`; return the point, the matrix and a success flag."""
     # The first rule is for the gradient, the second for the information matrix. The matrix is
     # recomputed only if a step is longer than a third of the previous step.
     rule, coarse = rules

@@ -98,8 +98,8 @@ def fit_multidimensional(
         Whether abilities of a confirmatory fit correlate; use False for a bifactor model.
     priors : Priors, "auto" or None
         With fewer than 500 respondents, "auto" uses a hierarchical prior for confirmatory fits of
-        up to three abilities. Otherwise it uses fixed priors of slopes, N(0, 1.25), and of
-        intercepts, N(0, 2.5). With many items and few respondents, fixed priors can distort the
+        up to three abilities. Otherwise, "auto" uses fixed priors: N(0, 1.25) for slopes, and N(0,
+        2.5) for intercepts. With many items and few respondents, fixed priors can distort the
         scale. None means that only the likelihood is maximised.
     integration : {"auto", "quadrature", "quasi_random"}
         Adaptive quadrature, or quasi-random importance sampling. "auto" uses quadrature for up to

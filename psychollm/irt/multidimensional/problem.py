@@ -88,7 +88,7 @@ class Problem:
 
     @property
     def n_parameters(self) -> int:
-        """Number of free parameters, without rotations."""
+        """Number of free parameters, minus the number of free rotations."""
         m = self.dimensions
         turned = m * (m - 1) // 2 if self.exploratory and self.pivots is None else 0
         return int(self.free.sum()) - turned + (m * (m - 1) // 2 if self.correlated else 0)
@@ -267,7 +267,7 @@ def pivots_of(place: Place) -> IntArray:
 
 
 def with_pivots(problem: Problem, place: Place) -> tuple[Problem, Place]:
-    """Return problem and point without rotation; unchanged if not rotatable."""
+    """Return problem and point with the rotation fixed by pivots; unchanged if not rotatable."""
     m = problem.dimensions
     if not problem.exploratory or m == 1:
         return problem, place

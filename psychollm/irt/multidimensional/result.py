@@ -44,10 +44,10 @@ class MultidimensionalIRT(Expects, Result):
     Attributes
     ----------
     slopes, se_slopes : ndarray of shape (items, m)
-        Estimates and standard errors, which are 0 and NaN for loadings fixed at zero. For items
-        that could not be fitted, estimates are NaN, with an entry in `reasons`.
+        Slopes and their standard errors, which are 0 and NaN for loadings fixed at zero. Items
+        that could not be fitted have NaN and an entry in `reasons`.
     intercepts, se_intercepts : ndarray of shape (items,)
-        Estimates and standard errors.
+        Intercepts and their standard errors.
     factor_correlation, se_factor_correlation : ndarray of shape (m, m)
         Correlations of the abilities; standard errors are NaN if not estimated.
     loadings, se_loadings : ndarray of shape (items, m)
@@ -59,9 +59,9 @@ class MultidimensionalIRT(Expects, Result):
         Whether all items load on all abilities.
     rotation : str
         Name of the rotation criterion, or "none" for a confirmatory fit. "echelon" is the
-        unrotated fit: the items `pivots` load only on the first, the first two, ... abilities.
+        unrotated fit, in which pivot item k loads only on the first k abilities.
     pivots : tuple
-        Labels of m items, or empty.
+        Labels of the m pivot items; empty if there are none.
     log_likelihood, aic, bic : float
         Marginal log-likelihood without priors, with AIC and BIC.
     gradient : float

@@ -8,8 +8,8 @@ variable of a factor model with
           a = \frac{D\,\lambda}{\sqrt{1 - \lambda^\top \Phi \lambda}}, \qquad
           d = \frac{-D\,\tau}{\sqrt{1 - \lambda^\top \Phi \lambda}},                     \quad (1)
 
-where D = 1 for the probit link and D = 1.7 for the logit link. (1) is exact for the probit link.
-The logistic curve differs from a normal ogive by at most 0.01.
+where D = 1 for the probit link and D = 1.7 for the logit link. Equation (1) is exact for the
+probit link. The logistic curve differs from a normal ogive by at most 0.01.
 
 References
 ----------
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def constant_of(link: Link) -> float:
-    """Return D of (1)."""
+    """Return the constant D of equation (1) for a link function."""
     return PROBIT_SCALE if link == "logit" else 1.0
 
 

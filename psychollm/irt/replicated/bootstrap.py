@@ -1,13 +1,13 @@
 r"""Parametric bootstrap of fit statistics under the model.
 
 With few respondents or many items, S-X2, M2, X2 of pairs and Zh do not follow their reference
-distributions; Q3 has no reference distribution. The bootstrap needs no reference distribution. It
-simulates answers from the fitted model with the missing data of the table, refits the model with
-the same priors, and computes the statistic.
+distributions; Q3 has no reference distribution. The bootstrap needs no reference distribution.
+Each replicate simulates answers from the fitted model with the missing data of the table, refits
+the model with the same priors, and computes the statistic.
 
 For statistics of items, pairs and the model, abilities are drawn from N(0, 1). For statistics of
-respondents, they are drawn from each respondent's posterior, because a respondent is compared with
-its own replicates.
+respondents, abilities are drawn from each respondent's posterior, because a respondent is compared
+with its own replicates.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def blank(size: int) -> FloatArray:
 
 
 def refitted(fit: IRTFit, answers: Oriented, statistic: FitStatistic) -> FloatArray:
-    """Return the statistic of answers after a refit like `fit`, starting at its estimates."""
+    """Return the statistic of answers after a refit that starts at the estimates of `fit`."""
     try:
         again = fit_answers(
             answers,

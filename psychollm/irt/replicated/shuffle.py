@@ -1,17 +1,17 @@
 r"""Negative control: fits to shuffled answers.
 
-Each item's answers are shuffled among the respondents who answered it. This preserves yes rates
-and missing data, but removes all dependence between items. The same model with the same priors is
-fitted to the shuffled table. With two dozen models the slopes of a 2PL vary considerably even for
-shuffled answers. The improvement of the fit over chance is measured by the objective
+Each item's answers are shuffled among the respondents who answered it. Shuffling preserves yes
+rates and missing data, but removes all dependence between items. The same model with the same
+priors is fitted to the shuffled table. With two dozen models the slopes of a 2PL vary considerably
+even for shuffled answers. The improvement of the fit over chance is measured by the objective
 (log-likelihood with priors). Slopes and other statistics are compared with their values in the
 shuffled tables.
 
-Let G be the difference between the observed objective and the mean objective of shuffled tables. 2
-G is approximately distributed as a noncentral chi-square variable minus its degrees of freedom.
-Its mean is the noncentrality :math:`\nu`. Its variance is :math:`v + 4 \nu`, where v is the
-variance over shuffled tables. The bounds of :math:`\nu` solve :math:`(2 G - \nu)^2 = z^2 (v + 4
-\nu)`,
+Let G be the difference between the observed objective and the mean objective of shuffled tables.
+The quantity 2 G is approximately distributed as a noncentral chi-square variable minus its degrees
+of freedom. The mean of 2 G is the noncentrality :math:`\nu`. The variance of 2 G is
+:math:`v + 4 \nu`, where v is the variance over shuffled tables. The bounds of :math:`\nu` solve
+:math:`(2 G - \nu)^2 = z^2 (v + 4 \nu)`,
 
 .. math:: \nu = x + 2 z^2 \pm z \sqrt{v + 4 x + 4 z^2}, \qquad x = 2 G,                 \quad (1)
 
@@ -70,7 +70,7 @@ class SlopeNull(Result):
     slope, slope_p_value, adjusted : ndarray of shape (items,)
         Slopes, their permutation p-values, and Holm-adjusted p-values.
     null_slope_sd : ndarray of shape (items,)
-        SD of each slope under shuffling.
+        SD of each slope over shuffled tables.
     n_answers : int
         Number of answers.
     labels : tuple
@@ -91,7 +91,7 @@ class SlopeNull(Result):
 
     @property
     def r_squared_interval(self) -> FloatArray:
-        """95 % interval (2,) of the variance explained beyond chance, by (1)."""
+        """95 % interval (2,) of the variance explained beyond chance, computed by (1)."""
         z = 1.96
         gain = 2.0 * (self.objective - self.draws.mean())
         reach = z * np.sqrt(max(4.0 * (self.draws.var() + gain + z * z), 0.0))

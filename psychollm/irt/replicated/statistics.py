@@ -194,7 +194,7 @@ class FitNull(Null):
     statistic, alternative : str
         Name of the statistic, and direction of the test.
     labels : tuple
-        Names of the values.
+        Names of the items, pairs or respondents to which the values refer.
     """
 
     adjusted: FloatArray  # (V,)

@@ -1,1 +1,1 @@
-"""Fits that process answers in ranges, for sparse tables."""
+"""Fits to sparse tables, whose answers are read in ranges of items."""

@@ -1,20 +1,21 @@
 r"""Accelerated EM for a marginal likelihood that is read in ranges.
 
 A step is a Fisher scoring step of each item under the posteriors of abilities, followed by
-standardisation of abilities to mean 0 and SD 1 (parameter expansion, as in `irt.climb`). Mean and
-SD follow from the gradient (by integration by parts),
+standardisation of abilities to mean 0 and SD 1 (parameter expansion, as in `irt.climb`). The mean
+and SD follow from the gradient by integration by parts,
 
 .. math:: \sum_j a_j \frac{\partial \ell}{\partial d_j} = \sum_i E \theta_i, \qquad
           \sum_j a_j \frac{\partial \ell}{\partial a_j} = \sum_i (E \theta_i^2 - 1),  \quad (1)
 
-where l is the log-likelihood. With few nodes, the left sides are sums over thousands of items and
-have a far larger error than the right sides. The error would shift the scale, about which answers
-carry little information. `_on_scale` therefore adjusts the gradient so that (1) is true, in the
-directions in which it changes under a shift and a stretch of the scale.
+where :math:`\ell` is the log-likelihood. With few nodes, the left sides of (1) are sums over
+thousands of items and have a far larger error than the right sides. This error would shift the
+scale, about which answers carry little information. `_on_scale` therefore adjusts the gradient so
+that (1) is true, in the directions in which the gradient changes under a shift and a stretch of
+the scale.
 
-With precise abilities, items are coupled only through mean and SD, and a few steps suffice.
-Otherwise SQUAREM extrapolates. A step takes two data passes, or three if posterior modes have
-moved.
+If abilities are precise, items are coupled only through the mean and SD of abilities, and a few
+steps suffice. If abilities are imprecise, SQUAREM extrapolates. A step takes two data passes, or
+three if posterior modes have moved.
 """
 
 from collections.abc import Callable

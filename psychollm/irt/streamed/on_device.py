@@ -1,6 +1,6 @@
 """Data passes like those of `Compiled`, with torch on a GPU or any other torch device.
 
-Contributions of all cells of a block are computed at once, one row per cell, in 64 bits, and
+Contributions of all cells of a block are computed together, one row per cell, in 64 bits, and
 summed by respondent or item. On a GPU the order of these sums is not fixed.
 """
 
@@ -70,7 +70,7 @@ class OnDevice:
     def scores(
         self, task: Task, *, table: CellTable, rows: FloatArray, curved: bool
     ) -> FloatArray:
-        """Return gradient and information, which costs little here even if `curved` is false."""
+        """Return gradient and information, which costs little even if `curved` is false."""
         known, found, n = self._put(rows), [], 5 if curved else 2
         for low, high in _pieces(task, table, rows.shape[1]):
             at = task.at(low, high)
