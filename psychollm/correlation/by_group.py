@@ -30,7 +30,7 @@ def polychoric_by_group(
     Parameters
     ----------
     data : Responses, DataFrame or array of shape (models, questions)
-        Ordered codes 0 to 15.
+        Answers as ordered codes from 0 to 15.
     groups : sequence of labels, one per unit
         Group of each unit. Units are questions with ``of="models"``, and models with
         ``of="questions"``.

@@ -1,10 +1,10 @@
-"""Tetrachoric correlations of many pairs at once with torch, in 64-bit precision.
+"""Tetrachoric correlations of many pairs, computed together by torch in 64-bit precision.
 
 Equation (1) of `kernels.tetrachoric` is solved for t by Halley's method. The integral is computed
 with 20 quadrature nodes on each of [t, sqrt t] and [sqrt t, 1]. Negative correlations are first
-made positive by a change of sign. The solution is accurate for t above `LEAST` (|rho| below 0.97)
-and thresholds within `FAR`. The compiled kernels solve all other pairs, and pairs with an empty
-cell.
+made positive by a change of sign. The solution is accurate for |rho| below 0.97 (t above `LEAST`)
+and thresholds of at most `FAR` in absolute value. The compiled kernels solve all other pairs, and
+pairs with an empty cell.
 """
 
 import math
@@ -24,7 +24,7 @@ CLOSE = 5e-13  # largest accepted error of the root t
 
 
 def solve_pairs(counts: PairCounts, device: str, out: tuple[AnyArray, ...]) -> None:
-    """Fill arrays of `correlate_pairs` below the diagonal; NaN for pairs not solved here."""
+    """Fill the arrays of `correlate_pairs` below the diagonal, with NaN for unsolved pairs."""
     torch, k = torch_on(device), len(counts.labels)
     *arrays, iterations, status = out
     iterations.fill(STEPS)
@@ -41,7 +41,7 @@ def solve_pairs(counts: PairCounts, device: str, out: tuple[AnyArray, ...]) -> N
 
 
 def _solve(torch: Any, n11: Any, yes: Any, other: Any, n: Any) -> tuple[Any, Any, Any]:
-    """Return correlation, complement and residual of pairs; NaN for pairs not solved here."""
+    """Return correlations, their complements 1 - abs(rho) and residuals; NaN if unsolved."""
     n10, n01 = yes - n11, other - n11
     n00 = n - yes - n01
     a, b = _threshold(torch, yes, n), _threshold(torch, other, n)
@@ -61,7 +61,7 @@ def _solve(torch: Any, n11: Any, yes: Any, other: Any, n: Any) -> tuple[Any, Any
 
 
 def _root(torch: Any, t: Any, target: Any, curve: tuple[Any, Any]) -> tuple[Any, Any, Any]:
-    """Return the t at which the integral equals `target`, with its residual and error bound."""
+    """Return the limit t at which the integral equals `target`, its residual and error bound."""
     gap, product = curve
     for _ in range(STEPS):
         newton = (_integral(torch, t, *curve) - target) / _integrand(torch, t, *curve)
@@ -88,6 +88,6 @@ def _integrand(torch: Any, t: Any, gap: Any, product: Any) -> Any:
 
 
 def _threshold(torch: Any, yes: Any, n: Any) -> Any:
-    """Return thresholds with upper probabilities yes / n, computed from the smaller tail."""
+    """Return thresholds with upper-tail probabilities yes / n, computed from the smaller tail."""
     tail = torch.special.ndtri(torch.minimum(yes, n - yes) / n)
     return torch.where(2 * yes > n, tail, -tail)

@@ -101,7 +101,7 @@ class PolychoricCorrelation(Result):
         Thresholds between adjacent answers of each row, estimated from all answers of the row.
         Rows with fewer than C categories are padded with NaN.
     n : ndarray of shape (k, k)
-        Number of units of each pair.
+        Number of units with answers in both rows of each pair.
     status : ndarray of shape (k, k)
         `PairStatus` of each pair.
     residual : ndarray of shape (k, k)
@@ -150,7 +150,7 @@ class PolychoricCorrelation(Result):
     def se(self) -> FloatArray:
         """Standard errors (k, k) by the delta method, with estimated thresholds (two-step).
 
-        They are NaN for undefined correlations and for correlations at a bound.
+        Standard errors are NaN for undefined correlations and for correlations at a bound.
         """
         return self._influences()[3] * self._design()
 
@@ -173,19 +173,20 @@ class PolychoricCorrelation(Result):
     def covariance(self, *, thresholds: bool = False) -> FloatArray:
         """Return the covariance matrix of the correlations below the diagonal, row by row.
 
-        It is the sum over units of products of their influence values, which account for the
+        The covariance is the sum over units of products of influence values, which account for the
         estimation of thresholds (Muthén, 1984). Units are processed in blocks, so that little
         memory is needed beyond the result.
 
         Parameters
         ----------
         thresholds : bool
-            Whether to include, before the correlations, the thresholds of all rows, row by row.
+            Whether to include the thresholds of all rows, row by row, before the correlations.
 
         Returns
         -------
         ndarray of shape (p, p)
-            p = k (k - 1) / 2, plus the number of thresholds.
+            Covariance matrix, where p is k (k - 1) / 2, plus the number of thresholds if these are
+            included.
 
         Raises
         ------
@@ -224,7 +225,7 @@ class PolychoricCorrelation(Result):
         return total
 
     def select(self, labels: Sequence[Hashable]) -> PolychoricCorrelation:
-        """Return the correlations of some rows, in the given order.
+        """Return the correlations of the selected rows, in the given order.
 
         Parameters
         ----------
@@ -314,14 +315,14 @@ def polychoric(
     """Compute polychoric correlations of all pairs of models (or questions).
 
     The model of each pair of rows is a bivariate normal distribution divided at thresholds. The
-    thresholds are computed from the margins. The correlation maximises the likelihood of the
-    table, to rounding error. For binary rows the results equal those of `tetrachoric`.
+    thresholds are computed from the margins of the table. The correlation maximises the likelihood
+    of the table up to rounding error. For binary rows the results equal those of `tetrachoric`.
 
     Parameters
     ----------
     data : Responses, DataFrame, DataArray or array of shape (models, questions)
-        Ordered codes 0 to 15. Only their order matters, and rows may differ in their number of
-        categories.
+        Answers as ordered codes from 0 to 15. Only the order of the codes matters, and rows may
+        differ in their number of categories.
     of : {"models", "questions"}
         Whether to correlate models or questions.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
@@ -334,12 +335,13 @@ def polychoric(
         all answers of each row.
     weights : array of shape (questions,), optional
         Non-negative weight of each unit (question, or model with ``of="questions"``). Weights are
-        scaled to mean one.
+        scaled to a mean of one.
 
     Returns
     -------
     PolychoricCorrelation
-        Matrix, thresholds, and the status, residual and iterations of each pair.
+        Correlation matrix, thresholds, and the status, residual and number of iterations of each
+        pair.
 
     Raises
     ------
@@ -347,7 +349,7 @@ def polychoric(
         If there are fewer than two rows or no columns, or the tables of all pairs do not fit into
         memory.
     CodeError
-        If the answers are not codes 0 to 15.
+        If the answers are not integer codes from 0 to 15.
 
     See Also
     --------

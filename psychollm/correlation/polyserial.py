@@ -41,7 +41,8 @@ class SerialCorrelation(Result):
     matrix : ndarray of shape (s, k)
         Correlations; NaN where `status` is ``PairStatus.UNDEFINED``.
     se : ndarray of shape (s, k)
-        Standard errors with estimated thresholds, means and SDs; NaN at bounds.
+        Standard errors that account for the estimation of thresholds, means and SDs; NaN for
+        correlations at a bound.
     se_fixed_thresholds : ndarray of shape (s, k)
         Standard errors as if thresholds, means and SDs were known.
     n : ndarray of shape (s, k)
@@ -114,18 +115,19 @@ def polyserial(
     Parameters
     ----------
     scores : array_like (units,) or (s, units), or DataFrame
-        Finite numbers; NaN means missing.
+        Finite scores; NaN marks a missing score.
     answers : Responses, DataFrame or array of shape (k, units)
-        Ordered codes 0 to 15; missing answers are omitted pair by pair. Each row gives one column
-        of the result.
+        Answers as ordered codes from 0 to 15; missing answers are omitted pair by pair. Each row
+        of answers gives one column of the result.
     of : {"models", "questions"}
-        Side of `answers` that is correlated with the scores: its rows ("models") or its columns
-        ("questions"). The other side contains the units.
+        Axis of `answers` that is correlated with the scores: its rows ("models") or its columns
+        ("questions"). The other axis contains the units.
 
     Returns
     -------
     SerialCorrelation
-        Correlations; undefined if all scores, or all answers, of a pair are equal.
+        Correlations; a correlation is undefined if all scores or all answers of the pair are
+        equal.
 
     Raises
     ------
@@ -160,18 +162,19 @@ def biserial(
     Parameters
     ----------
     scores : array_like (units,) or (s, units), or DataFrame
-        Finite numbers; NaN means missing.
+        Finite scores; NaN marks a missing score.
     answers : Responses, DataFrame or array of shape (k, units)
-        Binary answers, 1 and 0; missing answers are omitted pair by pair. Each row gives one
-        column of the result.
+        Binary answers, 1 and 0; missing answers are omitted pair by pair. Each row of answers
+        gives one column of the result.
     of : {"models", "questions"}
-        Side of `answers` that is correlated with the scores: its rows ("models") or its columns
-        ("questions"). The other side contains the units.
+        Axis of `answers` that is correlated with the scores: its rows ("models") or its columns
+        ("questions"). The other axis contains the units.
 
     Returns
     -------
     SerialCorrelation
-        Correlations; undefined if all scores, or all answers, of a pair are equal.
+        Correlations; a correlation is undefined if all scores or all answers of the pair are
+        equal.
 
     Raises
     ------
@@ -182,8 +185,8 @@ def biserial(
 
     Notes
     -----
-    This is the maximum-likelihood estimate. The classical formula from group means can exceed one
-    and has a larger standard error.
+    The result is the maximum-likelihood estimate. The classical estimate from group means can
+    exceed one and has a larger standard error.
 
     Examples
     --------

@@ -1,10 +1,10 @@
 r"""`smooth`: positive semidefinite correlation matrix near an indefinite matrix, by five methods.
 
 Shrinkage of a matrix G towards a correlation matrix T is :math:`S(\alpha) = \alpha T + (1 -
-\alpha) G` (Higham, Strabić & Šego, 2016). With a positive definite target the smallest
-:math:`\alpha` without a negative eigenvalue has a closed form: if :math:`\mu < 0` is the smallest
-eigenvalue of :math:`L^{-1} G L^{-\prime}`, where :math:`T = L L'`, then :math:`\alpha = -\mu / (1
-- \mu)`. With a singular target, :math:`\alpha` is found by bisection.
+\alpha) G` (Higham, Strabić & Šego, 2016). With a positive definite target :math:`T = L L'`, the
+smallest :math:`\alpha` without a negative eigenvalue is :math:`\alpha = -\mu / (1 - \mu)`. Here
+:math:`\mu < 0` is the smallest eigenvalue of :math:`L^{-1} G L^{-\prime}`. With a singular target,
+:math:`\alpha` is found by bisection.
 
 References
 ----------
@@ -57,7 +57,7 @@ BISECTIONS = 60
 
 
 def equal_correlations(matrix: FloatArray) -> FloatArray:
-    """Return the PSD matrix whose correlations all equal the mean, or the least possible."""
+    """Return a positive semidefinite matrix of equal correlations, their mean if possible."""
     k = len(matrix)
     mean = (float(matrix.sum()) - k) / (k * (k - 1))
     target = np.full_like(matrix, max(mean, -1.0 / (k - 1)))
@@ -123,8 +123,8 @@ class Smoothing(Result):
     Attributes
     ----------
     matrix : ndarray of shape (k, k)
-        Smoothed matrix, which is exactly symmetric with exactly unit diagonal. No eigenvalue is
-        below -1e-12.
+        Smoothed matrix, which is exactly symmetric and has an exact unit diagonal. No eigenvalue
+        is below -1e-12.
     moved : ndarray of shape (k, k)
         `matrix` minus the original matrix.
     rms_moved : float
@@ -132,9 +132,9 @@ class Smoothing(Result):
     largest_move : float
         Entry of `moved` with the largest absolute value.
     largest_pair : tuple
-        Labels of the pair with the largest move; empty if the matrix is unchanged.
+        Labels of the pair with the largest change; empty if the matrix is unchanged.
     eigenvalues_before, eigenvalues_after : ndarray of shape (k,)
-        Eigenvalues in descending order.
+        Eigenvalues before and after smoothing, in descending order.
     deficit : float
         Sum of absolute values of the negative eigenvalues before smoothing.
     method : str
@@ -145,8 +145,8 @@ class Smoothing(Result):
         Weight of the target with ``method="shrink"``; NaN for other methods, or if the matrix is
         unchanged.
     scale : ndarray of shape (k,)
-        Factor by which each row and column of correlations is multiplied with
-        ``method="minimum_trace"``; one for other methods.
+        Factor by which ``method="minimum_trace"`` multiplies each row and column of correlations;
+        one for other methods.
     adjusted_pairs : int
         Number of pairs whose table had a continuity correction.
     labels : tuple
@@ -207,8 +207,8 @@ def smooth(
     """Make a correlation matrix positive semidefinite, and report the changes.
 
     If correlations are estimated pair by pair, their matrix may have negative eigenvalues.
-    Smoothing removes negative eigenvalues. The result reports their size and the change of each
-    correlation.
+    Smoothing removes negative eigenvalues. The result reports the size of the negative eigenvalues
+    and the change of each correlation.
 
     Parameters
     ----------
@@ -216,31 +216,31 @@ def smooth(
         Symmetric matrix with unit diagonal and entries in [-1, 1]. A matrix that is already
         positive semidefinite (for ``"clip"``: definite) is returned unchanged.
     method : {"nearest", "weighted", "clip", "shrink", "minimum_trace"}
-        * ``"nearest"``: least sum of squared moves (Higham, 2002; Qi & Sun, 2006).
-        * ``"weighted"``: least weighted sum of squared moves (Qi & Sun, 2011).
+        * ``"nearest"``: least sum of squared changes (Higham, 2002; Qi & Sun, 2006).
+        * ``"weighted"``: least weighted sum of squared changes (Qi & Sun, 2011).
         * ``"clip"``: eigenvalues that are not positive are raised to 1e-10, and the matrix is
           rescaled to unit diagonal, as in R's ``psych::cor.smooth`` (Knol & Berger, 1991).
         * ``"shrink"``: mixture with a target matrix (Higham, Strabić & Šego, 2016).
         * ``"minimum_trace"``: the correlations of Heywood cases of minimum-trace factor analysis
-          are scaled down (Bentler & Yuan, 2011). Debelak and Tran (2016) recommend this method
-          before parallel analysis.
+          are scaled down (Bentler & Yuan, 2011). Debelak and Tran (2016) recommend minimum-trace
+          smoothing before parallel analysis.
     weights : array of shape (k, k), optional
-        Positive weights of the pairs, for ``"weighted"``. By default 1 / se^2, from the standard
-        errors of a `Correlation`.
+        Positive weights of the pairs, for ``"weighted"``. The default is 1 / se^2, computed from
+        the standard errors of a `Correlation`.
     target : {"identity", "equal"} or array of shape (k, k), optional
         Target for ``"shrink"``: the identity matrix (default), a matrix in which all correlations
         equal the mean correlation, or a given correlation matrix.
     shrinkage : float, optional
-        Weight of the target for ``"shrink"``, in [0, 1]. By default the smallest sufficient
+        Weight of the target for ``"shrink"``, in [0, 1]. The default is the smallest sufficient
         weight.
     scaling : float, optional
-        Constant k of Bentler and Yuan for ``"minimum_trace"``, in (0, 1]; by default 0.98. With a
-        value below one, the result is positive definite.
+        Scaling constant of Bentler and Yuan for ``"minimum_trace"``, in (0, 1]; the default is
+        0.98. With a value below one, the result is positive definite.
 
     Returns
     -------
     Smoothing
-        Smoothed matrix, changes, and eigenvalues before and after.
+        Smoothed matrix, its changes, and the eigenvalues before and after smoothing.
 
     Raises
     ------
@@ -253,7 +253,7 @@ def smooth(
     Warns
     -----
     ConvergenceWarning
-        If the iteration stops early. The matrix is positive semidefinite nevertheless.
+        If the iteration stops before convergence. The result is still positive semidefinite.
 
     See Also
     --------
@@ -361,7 +361,7 @@ def _untouched(values: FloatArray) -> Repair:
 def _check_options(
     method: Method, weights: object, target: object, shrinkage: float | None, scaling: float | None
 ) -> None:
-    """Raise an error for options that the method does not use, and numbers out of range."""
+    """Raise an error for options that the method does not use and numbers out of range."""
     check_choice("method", method, Method)
     owners = {"weights": "weighted", "target": "shrink", "shrinkage": "shrink"}
     owners["scaling"] = "minimum_trace"

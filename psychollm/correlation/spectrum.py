@@ -25,8 +25,8 @@ class Spectrum(Result):
     eigenvalues : ndarray of shape (k,)
         Eigenvalues in descending order.
     shares : ndarray of shape (k,)
-        Eigenvalues divided by k: proportions of variance, which sum to one. Negative values have
-        no interpretation.
+        Eigenvalues divided by k: proportions of variance, which sum to one. Negative proportions
+        have no interpretation.
     loadings : ndarray of shape (k, k)
         Column c contains the correlations of the variables with component c: the eigenvector times
         the square root of its eigenvalue, or zero if the eigenvalue is negative. The sum of each

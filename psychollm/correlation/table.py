@@ -32,7 +32,8 @@ class TableCorrelation(Result):
     thresholds : ndarray of shape (..., 2)
         Thresholds of the row and the column variable.
     se : ndarray
-        Standard error with estimated thresholds (delta method of the saturated table).
+        Standard error that accounts for estimated thresholds (delta method for the saturated
+        table).
     se_fixed_thresholds : ndarray
         Standard error for known thresholds.
     status : ndarray

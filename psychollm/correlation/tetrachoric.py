@@ -38,14 +38,14 @@ class Sensitivity(Result):
     rules : tuple of str
         Names of the r continuity corrections.
     matrices : ndarray of shape (r, k, k)
-        Correlations under each correction.
+        Correlations under each continuity correction.
     spread : ndarray of shape (k, k)
-        Range of the correlation of each pair across the corrections.
+        Range of the correlation of each pair across the continuity corrections.
     empty : ndarray of shape (k, k)
         Number of empty cells in the table of each pair.
     shares : ndarray of shape (r, k)
-        Descending eigenvalues divided by k under each correction, with undefined pairs set to
-        zero.
+        Descending eigenvalues divided by k under each continuity correction, with undefined pairs
+        set to zero.
     labels : tuple
         Names of the k rows.
     chosen : str
@@ -150,7 +150,7 @@ IntervalMethod = Literal["profile", "delta"]
 
 
 class PairStatus(IntEnum):
-    """Status of the estimate of a pair."""
+    """Status of the correlation estimate of a pair."""
 
     INTERIOR = 0
     """The estimate is inside (-1, 1)."""
@@ -179,10 +179,10 @@ class Correlation(Result):
     complement : ndarray of shape (k, k)
         1 - abs(matrix), with full relative precision near the bounds.
     thresholds : ndarray of shape (k,)
-        Latent value (in SDs) above which a row answers yes, estimated from all answers of the row;
-        infinite for a constant row.
+        Latent value (in SDs) above which an answer of the row is yes, estimated from all answers
+        of the row; infinite for a constant row.
     n : ndarray of shape (k, k)
-        Number of questions of each pair.
+        Number of units with answers in both rows of each pair.
     status : ndarray of shape (k, k)
         `PairStatus` of each pair.
     residual : ndarray of shape (k, k)
@@ -227,8 +227,8 @@ class Correlation(Result):
     def se(self) -> FloatArray:
         """Standard errors (k, k) by the delta method, with estimated thresholds (two-step).
 
-        They are NaN for undefined correlations and for correlations at a bound. At a bound, use
-        ``interval(method="profile")``.
+        Standard errors are NaN for undefined correlations and for correlations at a bound. For
+        correlations at a bound, use ``interval(method="profile")``.
         """
         return _standard_errors(self)[0]
 
@@ -245,9 +245,10 @@ class Correlation(Result):
         level : float
             Nominal coverage, between 0 and 1.
         method : {"profile", "delta"}
-            ``"profile"`` inverts the likelihood-ratio test, with thresholds profiled out. It is
-            defined for every pair with an estimate, and one-sided for an estimate at the bound.
-            ``"delta"`` uses Fisher's z and the delta method; it is faster, and NaN at the bound.
+            ``"profile"`` inverts the likelihood-ratio test, with thresholds profiled out. The
+            profile interval is defined for every pair with an estimate, and is one-sided for an
+            estimate at the bound. ``"delta"`` uses Fisher's z and the delta method; it is faster,
+            but NaN for an estimate at the bound.
 
         Returns
         -------
@@ -272,7 +273,7 @@ class Correlation(Result):
         )
 
     def select(self, labels: list[Hashable] | tuple[Hashable, ...]) -> Correlation:
-        """Return the correlations of some rows, in the given order.
+        """Return the correlations of the selected rows, in the given order.
 
         Parameters
         ----------
@@ -326,16 +327,16 @@ def tetrachoric(
     """Compute tetrachoric correlations of all pairs of models (or questions).
 
     The model of each pair of binary rows is a bivariate normal distribution divided at thresholds.
-    The correlation rho solves Phi2(tau1, tau2, rho) = p to rounding error. Phi2 is the probability
-    of two yes answers under the model, and p is their observed proportion.
+    The correlation rho solves Phi2(tau1, tau2, rho) = p up to rounding error. Phi2 is the
+    probability of two yes answers under the model, and p is their observed proportion.
 
     Parameters
     ----------
     data : Responses, PairCounts, DataFrame, DataArray or array of shape (models, questions)
         Binary answers, or their pair counts.
     of : {"models", "questions"}
-        Whether to correlate models or questions. This argument is ignored for `PairCounts`, which
-        record the axis.
+        Whether to correlate models or questions. The argument `of` is ignored for `PairCounts`,
+        which record the axis.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
         Continuity correction of 2 x 2 tables with an empty cell. ``"keep_margins"`` shifts half a
         question between cells without changing the yes rates. ``"add_half"`` puts 1/2 into the
@@ -346,17 +347,19 @@ def tetrachoric(
         estimates them from all answers of each model, and rho maximises the likelihood given these
         thresholds.
     weights : array of shape (questions,), optional
-        Non-negative weight of each question. Weights are scaled to mean one.
+        Non-negative weight of each question. Weights are scaled to a mean of one.
     device : str, optional
-        Device on which torch counts and solves, such as "cuda", "cuda:1" or "cpu" (needs torch).
-        The default, None, uses compiled kernels on the processor; correlations agree within 1e-12.
-        Weighted answers are always counted on the processor, which also solves pairs with an empty
-        cell, pairs with correlations beyond ±0.97, and all pairs with ``missing="global"``.
+        Device on which torch counts answers and solves for correlations, such as "cuda", "cuda:1"
+        or "cpu" (needs torch). The default, None, uses compiled kernels on the processor;
+        correlations agree within 1e-12. Weighted answers are always counted on the processor. The
+        processor also solves pairs with an empty cell, pairs with correlations beyond ±0.97, and
+        all pairs with ``missing="global"``.
 
     Returns
     -------
     Correlation
-        Matrix, thresholds, and the status, residual and iterations of each pair.
+        Correlation matrix, thresholds, and the status, residual and number of iterations of each
+        pair.
 
     Raises
     ------
@@ -438,7 +441,7 @@ def _as_counts(
 
 
 def _standard_errors(correlation: Correlation) -> tuple[FloatArray, FloatArray]:
-    """Return both kinds of standard errors, with the design effect of unequal weights."""
+    """Return both kinds of standard errors, adjusted for the design effect of weights."""
     counts = correlation.counts
     estimated, held = np.empty_like(correlation.matrix), np.empty_like(correlation.matrix)
     standard_error_pairs(

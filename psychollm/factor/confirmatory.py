@@ -6,16 +6,16 @@ Thresholds of ordered answers are taken from the data. The model implies the cor
 `residual_pairs`. With e the residuals of the correlations below the diagonal, the estimates
 minimise
 
-.. math:: F = \tfrac12\, e^\top W e                                                      \quad (1)
+.. math:: F = \tfrac12\, e^\top W e .                                                    \quad (1)
 
-where W is the inverse of the diagonal of :math:`\Gamma` (DWLS), the identity (ULS) or
-:math:`\Gamma^{-1}` (WLS), and :math:`\Gamma / n` is the covariance matrix of the correlations. Let
-:math:`\Delta` be the derivatives of the implied correlations and :math:`B = (\Delta^\top W
+The weight matrix W is the inverse of the diagonal of :math:`\Gamma` (DWLS), the identity (ULS) or
+:math:`\Gamma^{-1}` (WLS), where :math:`\Gamma / n` is the covariance matrix of the correlations.
+Let :math:`\Delta` be the derivatives of the implied correlations and :math:`B = (\Delta^\top W
 \Delta)^{-1}`. The covariance matrix of the estimates is
 
-.. math:: \tfrac1n\, B \Delta^\top W \Gamma W \Delta B ,                                  \quad (2)
+.. math:: \tfrac1n\, B \Delta^\top W \Gamma W \Delta B .                                  \quad (2)
 
-and freeing a parameter that is fixed at zero and has derivatives d would lower 2 n F by about
+Freeing a parameter that is fixed at zero and has derivatives d would lower 2 n F by about
 
 .. math:: \frac{n\,(d^\top W e)^2}{d^\top W d - d^\top W \Delta B \Delta^\top W d} .      \quad (3)
 
@@ -84,7 +84,7 @@ class Least(NamedTuple):
     steps: int
 
     def ending(self, model: str) -> Convergence:
-        """Return the convergence status; warn if the iteration stopped early."""
+        """Return the convergence status; warn if the iteration did not converge."""
         ending = Convergence.of_gradient(
             converged=self.gradient <= SETTLED,
             steps=self.steps,
@@ -156,7 +156,7 @@ class _Model:
         return loadings, phi
 
     def apart(self, x: FloatArray) -> FloatArray:
-        """Return the covariances of residuals (r,)."""
+        """Return the residual covariances of the pairs (r,)."""
         return np.asarray(x[x.size - self.joined.size :])
 
     def implied(self, x: FloatArray) -> FloatArray:
@@ -269,7 +269,7 @@ def confirmatory_factors(
     Warns
     -----
     ConvergenceWarning
-        If the iteration stopped early.
+        If the iteration stopped before convergence.
 
     Examples
     --------
@@ -382,7 +382,7 @@ def loading_pattern(model: LoadingPattern, labels: Labels) -> tuple[IntArray, Bo
 
 
 def _joined(plan: _Model, pairs: Sequence[tuple[Hashable, Hashable]]) -> _Model:
-    """Return the model with residual covariances for these pairs."""
+    """Return the model with residual covariances for the given pairs."""
     row = {label: i for i, label in enumerate(plan.labels)}
     chosen = []
     for pair in pairs:
@@ -411,7 +411,7 @@ def _gamma(correlation: Any, covariance: Any, n: float, k: int) -> FloatArray:
 
 
 def _weights(gamma: FloatArray, estimator: str) -> FloatArray:
-    """Return W, or its diagonal if W is diagonal."""
+    """Return the weight matrix W, or its diagonal if W is diagonal."""
     if estimator == "dwls":
         return np.asarray(1.0 / np.diagonal(gamma), dtype=np.float64)
     return np.ones(len(gamma)) if estimator == "uls" else full_weights(gamma)

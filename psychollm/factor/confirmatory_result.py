@@ -31,9 +31,9 @@ class ModificationIndices(Result):
     Attributes
     ----------
     kind : tuple of str
-        "loading" or "residual" (correlation of the residuals of two variables).
+        Kind of parameter: "loading" or "residual" (correlation of the residuals of two variables).
     first, second : tuple
-        Variable and factor, or two variables.
+        Labels of a variable and a factor, or of two variables.
     index : ndarray of shape (c,)
         Expected decrease of the uncorrected statistic; approximately chi-square with one degree of
         freedom.
@@ -75,7 +75,7 @@ class ConfirmatoryFactors(Expects, Result):
     residual_pairs : tuple of pairs
         Variables whose residuals may covary.
     residual_covariances, residual_covariance_errors : ndarray of shape (r,)
-        Residual covariances of these pairs, on the scale of correlations.
+        Residual covariances of `residual_pairs`, on the scale of correlations.
     communalities : ndarray of shape (k,)
         Proportion of variance explained by the factors; above one in an inadmissible solution.
     covariance : ndarray of shape (q, q)
@@ -149,7 +149,7 @@ class ConfirmatoryFactors(Expects, Result):
 
     @property
     def inadmissible(self) -> tuple[Hashable, ...]:
-        """Variables with communalities of at least one, and factors with such correlations."""
+        """Variables with communalities, and factors with correlations, of one or more."""
         rows = [self.labels[i] for i in np.flatnonzero(self.communalities >= 1.0)]
         size = np.abs(np.tril(self.factor_correlation, -1))
         return (*rows, *(self.factors[i] for i in np.flatnonzero((size >= 1.0).any(axis=1))))
@@ -197,7 +197,7 @@ class ConfirmatoryFactors(Expects, Result):
         return named, np.column_stack([*columns, np.eye(first.size)])
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per free parameter, with estimate, standard error and z."""
+        """Return a table with one row per free parameter, with estimate, standard error and z."""
         import pandas as pd
 
         rows: list[dict[str, Any]] = []

@@ -4,9 +4,9 @@ Tucker's coefficient of columns x and y is the cosine between them,
 
 .. math:: \phi = \frac{\sum_i x_i y_i}{\sqrt{\sum_i x_i^2 \sum_i y_i^2}}.
 
-Unlike a correlation, it does not centre the columns, so that only proportional columns have a
-coefficient of 1. Factors are considered equal if the coefficient is above .95, and fairly similar
-if it is from .85 to .94 (Lorenzo-Seva & ten Berge, 2006).
+Unlike a correlation, the coefficient does not centre the columns, so that only proportional
+columns have a coefficient of 1. Factors are considered equal if the coefficient is above .95, and
+fairly similar if it is from .85 to .94 (Lorenzo-Seva & ten Berge, 2006).
 
 References
 ----------
@@ -105,13 +105,13 @@ def congruence(loadings: MatrixLike, other: MatrixLike) -> Congruence:
     Parameters
     ----------
     loadings, other : array of shape (k,) or (k, m), DataFrame, or anything with ``loadings``
-        Loadings with a row per model and a column per factor, such as a `Spectrum`. If both have
-        row labels, the rows of `other` are reordered to match.
+        Loadings with a row per model and a column per factor, such as a `Spectrum`. If both sets
+        have row labels, the rows of `other` are reordered to match.
 
     Returns
     -------
     Congruence
-        Coefficients, matching and signs.
+        Congruence coefficients, and the matching and signs of the columns.
 
     Raises
     ------

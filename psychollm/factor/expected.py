@@ -7,7 +7,7 @@ unit, its factors have the posterior mean :math:`\mu` and covariance C of
 .. math:: \Phi\Big(\frac{\lambda^\top\mu - \tau}
           {\sqrt{1 - \lambda^\top \Phi \lambda + \lambda^\top C \lambda}}\Big).          \quad (1)
 
-If a solution has no thresholds, they are computed from the yes rates.
+If a solution has no thresholds, the thresholds are computed from the yes rates.
 """
 
 from typing import Any
@@ -57,7 +57,7 @@ def _fits(labels: tuple[Any, ...], questions: Any, models: Any) -> bool:
 def _chances(
     loadings: FloatArray, correlation: Any, thresholds: FloatArray, answers: FloatArray
 ) -> FloatArray:
-    """Return the probabilities (1), shape (variables, units)."""
+    """Return the probabilities (1) of a yes, shape (variables, units)."""
     phi = np.eye(loadings.shape[1]) if correlation is None else np.array(correlation)
     mean, covariance = posterior_scores(loadings, phi, thresholds, answers)
     silent = np.isnan(mean[:, 0])

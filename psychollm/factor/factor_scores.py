@@ -13,7 +13,7 @@ Regression scores have the smallest error. Bartlett's scores are unbiased for a 
 Berge's scores have the same correlations as the factors. Posterior means (EAP) are based on a
 model of binary answers instead of standardised values. The determinacy of a factor is its
 correlation with its regression score, :math:`\sqrt{(\Phi\Lambda^\top R^{-1}\Lambda\Phi)_{jj}}`. If
-this correlation is below about .9, units with equal answers may have very different values of the
+the determinacy is below about .9, units with equal answers may have very different values of the
 factor.
 
 A variable with loadings :math:`\lambda` and threshold :math:`\tau` is answered yes if its latent
@@ -92,7 +92,8 @@ class FactorScores(Result):
         square root of var / (var + mean sd^2).
     score_correlation : ndarray of shape (m, m)
         Correlations among the scores that the solution implies, to be compared with the factor
-        correlations. For posterior means, these correlations are observed.
+        correlations. For posterior means, the correlations are observed correlations among the
+        scores.
     method : str
         Scoring method.
     units, factors : tuple
@@ -110,7 +111,7 @@ class FactorScores(Result):
     factors: tuple[str, ...]  # m
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per unit."""
+        """Return a table with one row per unit."""
         import pandas as pd
 
         return pd.DataFrame(self.scores, index=list(self.units), columns=list(self.factors))
@@ -149,8 +150,8 @@ def factor_scores(
         Regression (Thurstone), Bartlett or ten Berge scores, or posterior means ("eap") for
         answers coded 0 and 1.
     thresholds : array_like (k,), optional
-        Thresholds of the latent responses, for ``method="eap"``. By default, these are implied by
-        the yes rates in `data`.
+        Thresholds of the latent responses, for ``method="eap"``. By default, the thresholds are
+        implied by the yes rates in `data`.
 
     Returns
     -------
@@ -272,7 +273,7 @@ def _posterior_means(
 def score_weights(
     L: FloatArray, phi: FloatArray, R: FloatArray, method: ScoreMethod
 ) -> FloatArray:
-    """Return the weights (k, m) of (1) or (2), also for a subset of the variables."""
+    """Return the score weights (k, m) of (1) or (2), also for a subset of the variables."""
     if method == "regression":
         return np.asarray(np.linalg.pinv(R, hermitian=True) @ L @ phi, dtype=np.float64)
     if method == "bartlett":

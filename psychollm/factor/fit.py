@@ -53,7 +53,7 @@ LIMIT = 1e7
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FactorFit(Result):
-    """Fit indices of one model; NaN without degrees of freedom or with unknown n.
+    """Fit indices of one model; NaN without degrees of freedom or if n is unknown.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class FactorFit(Result):
         return text
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per index."""
+        """Return a table with one row per fit index."""
         import pandas as pd
 
         values = {key: value for key, value in self.to_dict().items() if key != "rmsea_interval"}

@@ -1,7 +1,8 @@
 r"""Projection onto the cone of positive semidefinite matrices, and its derivative.
 
 With the spectral decomposition :math:`A = P \Lambda P'`, the nearest positive semidefinite matrix
-is :math:`\Pi(A) = P \max(\Lambda, 0) P'`. Its directional derivative (Sun & Sun, 2002) is
+is :math:`\Pi(A) = P \max(\Lambda, 0) P'`. The directional derivative of this projection (Sun &
+Sun, 2002) is
 
 .. math:: \Pi'(A)[H] = P \, (\Omega \circ P' H P) \, P', \qquad
           \Omega_{ab} = \frac{\max(\lambda_a, 0) + \max(\lambda_b, 0)}{|\lambda_a| + |\lambda_b|}
@@ -38,7 +39,7 @@ RAISED_TO = 100 * TOO_SMALL
 
 
 class Repair(NamedTuple):
-    """Result of a smoother."""
+    """Smoothed matrix, with the convergence status and a description of the changes."""
 
     matrix: FloatArray  # (k, k)
     convergence: Convergence
@@ -84,14 +85,14 @@ def as_correlation(matrix: FloatArray) -> FloatArray:
 
 
 def hollow(matrix: FloatArray) -> FloatArray:
-    """Return a copy of the matrix with zero diagonal."""
+    """Return a copy of the matrix with a zero diagonal."""
     result = matrix.copy()
     np.fill_diagonal(result, 0.0)
     return result
 
 
 def sum_of_squares(change: FloatArray) -> float:
-    """Return the sum over pairs of squared changes."""
+    """Return the sum of squared changes over pairs."""
     return float(np.sum(hollow(change) ** 2)) / 2.0
 
 
@@ -103,7 +104,7 @@ def conjugate_gradient(
     tolerance: float,
     limit: int,
 ) -> FloatArray:
-    """Solve ``apply(x) = target`` for a positive definite map, until the residual is small."""
+    """Solve ``apply(x) = target`` for a positive definite map by conjugate gradients."""
     # `scaling` is a diagonal preconditioner, an estimate of the diagonal of the map.
     x = np.zeros_like(target)
     residual = target.copy()
@@ -124,7 +125,7 @@ def conjugate_gradient(
 
 
 def clip(matrix: FloatArray) -> Repair:
-    """Raise eigenvalues below `TOO_SMALL` to `RAISED_TO` and rescale."""
+    """Raise eigenvalues below `TOO_SMALL` to `RAISED_TO`, and rescale to unit diagonal."""
     values, vectors = np.linalg.eigh(matrix)
     small = values < TOO_SMALL
     raised = np.where(small, RAISED_TO, values)

@@ -3,23 +3,25 @@ r"""Minimum-trace factor analysis, and the scaling of Bentler and Yuan (2011) ba
 Let :math:`R_0` be R with zero diagonal. Minimum-trace factor analysis (Bentler, 1972) finds the
 communalities
 
-.. math:: \min_h \sum_i h_i \quad \text{subject to} \quad R_0 + \operatorname{diag} h \succeq 0,
+.. math:: \min_h \sum_i h_i \quad \text{subject to} \quad R_0 + \operatorname{diag} h \succeq 0.
 
-a semidefinite program with a unique solution (Della Riccia & Shapiro, 1982). If R has a negative
-eigenvalue, some communality exceeds one: a Heywood case. Bentler and Yuan shrink only the
-correlations of such variables. For a constant :math:`c \le 1`, let :math:`\delta_i = \sqrt{c /
-h_i}` if :math:`h_i \ge 1`, and :math:`\delta_i = 1` elsewhere; then
+This semidefinite program has a unique solution (Della Riccia & Shapiro, 1982). If R has a negative
+eigenvalue, some communality exceeds one (a Heywood case). Bentler and Yuan shrink only the
+correlations of variables that are Heywood cases. For a constant :math:`c \le 1`, let
+:math:`\delta_i = \sqrt{c / h_i}` if :math:`h_i \ge 1`, and :math:`\delta_i = 1` elsewhere. Then
 
 .. math:: R^* = \Delta R_0 \Delta + I
               = \Delta (R_0 + \operatorname{diag} h) \Delta
-              + (I - \Delta \operatorname{diag}(h) \, \Delta)
+              + (I - \Delta \operatorname{diag}(h) \, \Delta).
 
-is a sum of two positive semidefinite matrices; with c < 1 it is positive definite. This is the
-smoothing that Debelak and Tran (2016) recommend before parallel analysis.
+The scaled matrix :math:`R^*` is a sum of two positive semidefinite matrices, and is positive
+definite if c < 1. Debelak and Tran (2016) recommend minimum-trace smoothing before parallel
+analysis.
 
-The program is solved by a primal-dual interior-point method (Helmberg, Rendl, Vanderbei &
-Wolkowicz, 1996). Its dual minimises :math:`\langle R_0, Y \rangle` over correlation matrices Y,
-and the iteration stops if the gap between the two values is small.
+The semidefinite program is solved by a primal-dual interior-point method (Helmberg, Rendl,
+Vanderbei & Wolkowicz, 1996). The dual program minimises :math:`\langle R_0, Y \rangle` over
+correlation matrices Y, and the iteration stops when the gap between the primal and the dual value
+is small.
 
 References
 ----------
@@ -57,7 +59,7 @@ HEYWOOD = 1.0 - 1e-8  # below one, so that rounding errors do not affect duplica
 
 
 class _Iterate(NamedTuple):
-    """Strictly feasible points of the program and of its dual."""
+    """Strictly feasible points of the semidefinite program and of its dual."""
 
     communalities: FloatArray  # (k,)
     slack: FloatArray  # (k, k) R0 + diag h, positive definite
@@ -108,14 +110,14 @@ def minimum_trace_communalities(matrix: FloatArray) -> tuple[FloatArray, Converg
 
 
 def _start(matrix: FloatArray) -> _Iterate:
-    """Return a diagonally dominant slack and the identity."""
+    """Return starting points: a diagonally dominant slack matrix and the identity matrix."""
     off = hollow(matrix)
     communalities = 1.1 * np.abs(off).sum(axis=1) + 0.1
     return _Iterate(communalities, off + np.diag(communalities), np.eye(len(matrix)))
 
 
 def _step(point: _Iterate, target: float) -> tuple[_Iterate, float]:
-    """Take one Newton step towards slack times dual = target times identity."""
+    """Take one Newton step towards a slack and a dual whose product is target times identity."""
     inverse = np.linalg.inv(point.slack)
     inverse = (inverse + inverse.T) / 2.0
     change = np.linalg.solve(inverse * point.dual, target * np.diagonal(inverse) - 1.0)
@@ -140,7 +142,7 @@ def _longest(matrix: FloatArray, change: FloatArray) -> float:
 
 
 def _is_definite(matrix: FloatArray) -> bool:
-    """Return whether a Cholesky factor exists."""
+    """Return whether the matrix has a Cholesky factor."""
     try:
         np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:

@@ -8,8 +8,8 @@ nearest correlation matrix of Higham (2002). By duality (Qi & Sun, 2006) :math:`
 .. math:: \theta(y) = \tfrac12 \lVert \Pi(G + \operatorname{diag} y) \rVert_F^2 - \sum_i y_i,
           \qquad \nabla\theta = \operatorname{diag} \Pi(G + \operatorname{diag} y) - 1.
 
-Newton's method converges quadratically, in about five steps. Each step solves its equation by
-conjugate gradients, preconditioned by the diagonal (Borsdorf & Higham, 2010).
+Newton's method converges quadratically, in about five steps. Each step solves the Newton equation
+by conjugate gradients, preconditioned by the diagonal (Borsdorf & Higham, 2010).
 
 References
 ----------
@@ -50,7 +50,7 @@ RIDGE = 1e-12  # keeps the Newton equation definite if a row of the projection i
 
 
 class _Dual(NamedTuple):
-    """Dual function at a point."""
+    """Value and gradient of the dual function at a point y."""
 
     y: FloatArray  # (k,)
     projection: Projection
@@ -106,7 +106,7 @@ def _newton_direction(dual: _Dual) -> FloatArray:
 
 
 def _search(matrix: FloatArray, dual: _Dual, direction: FloatArray) -> _Dual | None:
-    """Halve the step until the dual function falls enough, or its gradient does."""
+    """Halve the step until the dual function or its gradient decreases enough."""
     slope = float(direction @ dual.gradient)
     for halvings in range(30):
         step = 0.5**halvings

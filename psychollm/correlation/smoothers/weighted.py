@@ -4,19 +4,19 @@ The method minimises :math:`f(X) = \sum_{i<j} w_{ij} (x_{ij} - g_{ij})^2` over p
 semidefinite X with unit diagonal (the H-weighted problem of Higham, 2002). With weights
 :math:`1/\mathrm{se}^2` imprecise correlations change more than precise correlations.
 
-It uses the augmented Lagrangian of Qi and Sun (2011). For a multiplier :math:`Z \succeq 0` and a
-penalty :math:`\sigma`, the off-diagonal entries of X minimise the strongly convex function
+The method uses the augmented Lagrangian of Qi and Sun (2011). For a multiplier :math:`Z \succeq 0`
+and a penalty :math:`\sigma`, the off-diagonal entries of X minimise the strongly convex function
 
 .. math:: \tfrac12 \sum_{i \ne j} w_{ij} (x_{ij} - g_{ij})^2
           + \tfrac\sigma2 \lVert \Pi(Z / \sigma - X) \rVert_F^2
 
 by Newton's method with conjugate gradients; then :math:`Z \leftarrow \sigma \Pi(Z/\sigma - X)`.
-Every such Z gives a lower bound of the minimum,
+Every multiplier Z gives a lower bound of the minimum,
 
 .. math:: d(Z) = -\tfrac12 \sum_{i \ne j} z_{ij}^2 / w_{ij} - \sum_{i \ne j} z_{ij} g_{ij}
-          - \sum_i z_{ii},
+          - \sum_i z_{ii}.
 
-so that the final f - d is an upper bound of the distance from the minimum.
+The final difference f - d is therefore an upper bound of the distance from the minimum.
 
 References
 ----------
@@ -60,7 +60,7 @@ class _Problem(NamedTuple):
 
 
 class _Point(NamedTuple):
-    """Augmented Lagrangian at a matrix."""
+    """Value and gradient of the augmented Lagrangian at a matrix X."""
 
     x: FloatArray  # (k, k)
     projection: Projection  # projection of Z / sigma - X
@@ -99,7 +99,7 @@ def _normalise(matrix: FloatArray, weights: FloatArray) -> tuple[_Problem, float
 
 
 def _solve(problem: _Problem) -> tuple[_Point, FloatArray, int, bool]:
-    """Alternate between X and Z; return the last point, Z, iterations and convergence."""
+    """Update X and Z in turn; return the last point, Z, iterations and convergence status."""
     k = len(problem.matrix)
     pairs = problem.weights[np.tril_indices(k, -1)]
     penalty = FIRST_PENALTY * float(np.exp(np.log(pairs).mean()))
@@ -171,7 +171,7 @@ def _search(
     multiplier: FloatArray,
     penalty: float,
 ) -> _Point | None:
-    """Halve the step until the value falls enough, or the gradient does."""
+    """Halve the step until the value or the gradient decreases enough."""
     slope = float(np.sum(direction * point.gradient))
     slack = 1e-14 * abs(point.value)
     for halvings in range(20):
@@ -185,7 +185,7 @@ def _search(
 
 
 def _distance(problem: _Problem, x: FloatArray) -> float:
-    """Return the weighted sum over pairs of squared changes."""
+    """Return the weighted sum of squared changes over pairs."""
     return float(np.sum(problem.weights * hollow(x - problem.matrix) ** 2)) / 2.0
 
 

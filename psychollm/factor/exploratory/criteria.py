@@ -8,20 +8,20 @@ With loadings :math:`\Lambda` (k, m) and squares :math:`s_{ij} = \lambda_{ij}^2`
 .. math:: \text{quartimax: } -\tfrac14 \sum_{ij} s_{ij}^2,                             \quad (2)
 
 .. math:: \text{oblimin: } \tfrac14 \sum_{j \ne l} \Big(\sum_i s_{ij} s_{il}
-          - \tfrac{\gamma}{k} \sum_i s_{ij} \sum_i s_{il}\Big),                        \quad (3)
+          - \tfrac{\gamma}{k} \sum_i s_{ij} \sum_i s_{il}\Big).                        \quad (3)
 
-which is direct quartimin for :math:`\gamma = 0`. The Crawford-Ferguson family weights the
+Direct oblimin is direct quartimin for :math:`\gamma = 0`. The Crawford-Ferguson family weights the
 complexity of rows against the complexity of columns,
 
 .. math:: \tfrac14 (1 - \kappa) \sum_i \sum_{j \ne l} s_{ij} s_{il}
-          + \tfrac14 \kappa \sum_j \sum_{i \ne q} s_{ij} s_{qj},                          \quad (4)
+          + \tfrac14 \kappa \sum_j \sum_{i \ne q} s_{ij} s_{qj}.                          \quad (4)
 
-which is equamax for :math:`\kappa = m / 2k` and parsimax for
+Criterion (4) is equamax for :math:`\kappa = m / 2k` and parsimax for
 :math:`\kappa = (m - 1) / (k + m - 2)`. Geomin is
 
-.. math:: \sum_i \Big(\prod_j (s_{ij} + \epsilon)\Big)^{1/m},                            \quad (5)
+.. math:: \sum_i \Big(\prod_j (s_{ij} + \epsilon)\Big)^{1/m}.                            \quad (5)
 
-the bifactor criterion is (3) over all columns except the first, and the criterion of a partially
+The bifactor criterion is (3) over all columns except the first. The criterion of a partially
 specified target H is :math:`\tfrac12 \sum (\lambda_{ij} - h_{ij})^2` over its given entries.
 Criteria are functions of stacks of loadings; `gradient_projection` handles transformations.
 
@@ -62,7 +62,7 @@ Evaluate = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criterion:
-    """Criterion of the simplicity of loadings."""
+    """Rotation criterion, which measures the complexity of loadings."""
 
     name: str
     # loadings (b, k, m) to values (b,) and gradients (b, k, m)
@@ -89,7 +89,7 @@ def _quartimax(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def oblimin(gamma: float = 0.0) -> Criterion:
-    """Return direct oblimin (3). Zero is quartimin; lower values reduce factor correlations."""
+    """Return direct oblimin (3); gamma 0 is quartimin, lower values reduce factor correlations."""
 
     def evaluate(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
         squares = loadings**2
@@ -102,7 +102,7 @@ def oblimin(gamma: float = 0.0) -> Criterion:
 
 
 def crawford_ferguson(kappa: float, *, oblique: bool = True) -> Criterion:
-    """Return the criterion (4): a kappa of 0 simplifies rows, a kappa of 1 columns."""
+    """Return criterion (4): a kappa of 0 simplifies rows, and a kappa of 1 simplifies columns."""
     if not 0.0 <= kappa <= 1.0:
         msg = f"kappa={kappa!r} must be a number from 0 to 1"
         raise OptionError(msg)
@@ -110,7 +110,7 @@ def crawford_ferguson(kappa: float, *, oblique: bool = True) -> Criterion:
 
 
 def _family(name: str, weight: Callable[[int, int], float], *, oblique: bool) -> Criterion:
-    """Return the criterion (4), whose kappa may depend on the numbers of rows and columns."""
+    """Return a criterion (4) whose kappa may depend on the numbers of rows and columns."""
 
     def evaluate(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
         kappa = weight(*loadings.shape[1:])
@@ -124,7 +124,7 @@ def _family(name: str, weight: Callable[[int, int], float], *, oblique: bool) ->
 
 
 def geomin(epsilon: float = 0.01, *, oblique: bool = True) -> Criterion:
-    """Return the criterion (5), which is small if every row has a loading near zero."""
+    """Return the geomin criterion (5), which is small if every row has a loading near zero."""
     # A small epsilon leads to simpler loadings and more local minima.
     if not epsilon > 0.0:
         msg = f"epsilon={epsilon!r} must be positive"
@@ -151,7 +151,7 @@ def bifactor(*, oblique: bool = False) -> Criterion:
 
 
 def target(values: Any, *, oblique: bool = True) -> Criterion:
-    """Return the distance from target loadings (k, m) as a criterion; NaN for free entries."""
+    """Return the distance from a target (k, m) as a criterion; NaN marks its free entries."""
     wanted = float_array(values, "target")
     if wanted.ndim != 2:
         msg = f"a target must have shape (k, m), as the loadings have, got {wanted.shape}"

@@ -1,4 +1,4 @@
-r"""Discrepancy functions of factor models, as functions of only the uniquenesses.
+r"""Discrepancy functions of factor models, as functions of the uniquenesses alone.
 
 With optimal loadings for given uniquenesses :math:`\psi`, least squares and maximum likelihood are
 functions of eigenvalues. Unweighted least squares (minres) needs the eigenvalues of :math:`R -
@@ -55,7 +55,7 @@ class Spectrum(NamedTuple):
     tail: BoolArray
 
     def of(self, which: IntArray) -> "Spectrum":
-        """Return the spectra of some of the problems."""
+        """Return the spectra of selected problems."""
         return Spectrum(self.values[which], self.vectors[which], self.tail[which])
 
 
@@ -78,7 +78,7 @@ class Discrepancy:
     to_uniquenesses: Callable[[FloatArray], FloatArray]
 
     def evaluate(self, matrices: FloatArray, parameters: FloatArray, n_factors: int) -> Evaluated:
-        """Return F (b,), its gradient (b, k) and the spectrum for matrices (b, k, k)."""
+        """Return discrepancies (b,), gradients (b, k) and the spectra of matrices (b, k, k)."""
         spectrum = self.decompose(matrices, parameters, n_factors)
         values, vectors, tail = spectrum
         value = np.where(tail, self.terms(np.where(tail, values, 1.0)), 0.0).sum(axis=1)

@@ -93,13 +93,13 @@ def extract(
     method : {"minres", "ml", "principal_axis"}
         ``"minres"`` (unweighted least squares) accepts any matrix. ``"ml"`` maximises the
         likelihood of normal variables. ``"principal_axis"`` iterates communalities without a
-        bound; without a Heywood case, its loadings equal those of minres.
+        bound; without a Heywood case, its loadings equal the minres loadings.
     min_uniqueness : float
         Smallest uniqueness allowed. `Extraction.heywood` marks variables that reach it.
     tolerance : float
-        Only for principal axes: the iteration stops if the sum of communalities changes by less
-        than this value. Programs that stop at .001 have errors of up to .05 in a loading; pass
-        .001 to reproduce their results.
+        Tolerance for principal axes: the iteration stops if the sum of communalities changes by
+        less than this value. Programs that stop at .001 have errors of up to .05 in a loading;
+        pass .001 to reproduce their results.
     n_starts : int
         Maximum number of starts, for minres and maximum likelihood. If the first eight starts
         reach the same minimum, no more starts are used. Otherwise starts are added until a further
@@ -120,7 +120,7 @@ def extract(
     Warns
     -----
     ConvergenceWarning
-        If the iteration stopped early.
+        If the iteration stopped before convergence.
 
     References
     ----------
@@ -244,7 +244,7 @@ def principal_axes(matrices: FloatArray, n_factors: int, tolerance: float) -> Pr
 
 
 def positive_definite(matrix: FloatArray, method: str) -> tuple[FloatArray, float]:
-    """Return the result of `shrunk`; warn if the matrix is not positive definite."""
+    """Return the matrix and 0, or the result of `shrunk` with a warning if shrinkage is needed."""
     mended, weight = shrunk(matrix)
     if not weight:
         return matrix, 0.0
@@ -266,7 +266,7 @@ def positive_definite(matrix: FloatArray, method: str) -> tuple[FloatArray, floa
 
 
 def shrunk(matrix: FloatArray) -> tuple[FloatArray, float]:
-    """Return a matrix, mixed with the identity until positive definite, and this weight."""
+    """Mix a matrix with the identity until it is positive definite; return it and the weight."""
     smallest = float(np.linalg.eigvalsh(matrix)[0])
     if smallest > DEFINITE:
         return matrix, 0.0

@@ -42,7 +42,7 @@ NEED_DEFINITE = ("ml", "minimum_rank")
 
 
 class _Found(NamedTuple):
-    """Extraction by any method."""
+    """Result of an extraction by any method."""
 
     loadings: FloatArray  # (k, m)
     uniquenesses: FloatArray  # (k,)
@@ -76,28 +76,28 @@ def factor_analysis(
     method : {"minres", "ml", "wls", "dwls", "principal_axis", "minimum_rank"}
         ``"minres"`` (unweighted least squares) accepts any matrix. ``"ml"`` is for correlations of
         normal variables. ``"dwls"`` weights each correlation by its precision. ``"wls"`` weights
-        by the inverse of their covariance matrix, which needs thousands of observations.
-        ``"principal_axis"`` has the same solution as minres, without a bound on uniquenesses.
-        ``"minimum_rank"`` minimises the unexplained common variance.
+        the correlations by the inverse of their covariance matrix, which needs thousands of
+        observations. ``"principal_axis"`` has the same solution as minres, without a bound on
+        uniquenesses. ``"minimum_rank"`` minimises the unexplained common variance.
     rotation : str or Criterion
         ``"oblimin"`` (or ``"quartimin"``), ``"geomin"`` and ``"promax"`` let factors correlate.
-        ``"varimax"``, ``"quartimax"``, ``"equamax"``, ``"parsimax"`` and ``"bifactor"`` keep them
-        orthogonal. ``"none"`` does not rotate.
+        ``"varimax"``, ``"quartimax"``, ``"equamax"``, ``"parsimax"`` and ``"bifactor"`` keep the
+        factors orthogonal. ``"none"`` does not rotate.
     n : float, optional
-        Number of observations, for the test of fit. By default, the number in `correlation`
+        Number of observations, for the test of fit. The default is the number in `correlation`
         (harmonic mean over pairs).
     weights : array of shape (k, k), optional
         Weights of the pairs, for ``"dwls"``; by default 1 / se^2 of the correlation.
     covariance : array of shape (p, p), optional
         Covariance matrix of the p = k (k - 1) / 2 correlations below the diagonal, row by row,
-        such as ``polychoric(...).covariance()``. This matrix is required for ``"wls"``. If it is
-        given, the test of fit is scaled and shifted, and is valid for correlations of ordered
-        answers.
+        such as ``polychoric(...).covariance()``. The covariance matrix is required for ``"wls"``.
+        If `covariance` is given, the test of fit is scaled and shifted, and is valid for
+        correlations of ordered answers.
     normalise : bool, optional
-        Whether rows are scaled to length one while rotating (Kaiser). By default, this is done
-        only for varimax and promax.
+        Whether rows of loadings are scaled to length one during rotation (Kaiser). By default,
+        rows are scaled only for varimax and promax.
     n_starts : int
-        Number of starts of the rotation: the unrotated axes, and random axes.
+        Number of starts of the rotation; the first is the unrotated axes, the others are random.
     min_uniqueness : float
         Smallest uniqueness allowed. Principal axes and minimum rank have no bound.
     rng : Generator, int or None
@@ -118,16 +118,16 @@ def factor_analysis(
     Warns
     -----
     ConvergenceWarning
-        If an iteration stopped early.
+        If an iteration stopped before convergence.
     PsychollmWarning
-        If the method needs a positive definite matrix and `correlation` is not. Correlations are
-        then shrunk until the smallest eigenvalue is 0.01.
+        If the method needs a positive definite matrix and `correlation` is not. A matrix that is
+        not positive definite is shrunk until its smallest eigenvalue is 0.01.
 
     Notes
     -----
     Without `covariance` the statistic is the likelihood ratio of normal variables with Bartlett's
-    correction, for all methods. This statistic is not valid for tetrachoric, polychoric or
-    smoothed correlations. For such correlations, chi-square and indices based on it need
+    correction, for all methods. The likelihood ratio is not valid for tetrachoric, polychoric or
+    smoothed correlations. For such correlations, chi-square and the indices based on it require
     `covariance`.
 
     References
@@ -227,7 +227,7 @@ def _weights(
     k: int,
     labels: Labels,
 ) -> FloatArray | None:
-    """Return weights (k, k) for dwls, (p, p) for wls, and None otherwise."""
+    """Return weights of shape (k, k) for dwls and (p, p) for wls, and None otherwise."""
     if weights is not None and method != "dwls":
         msg = f"weights are for method='dwls', not method={method!r}"
         raise OptionError(msg)

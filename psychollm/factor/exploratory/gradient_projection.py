@@ -6,9 +6,9 @@ orthonormal. The gradient of the criterion in T is projected onto the tangent sp
 constraints. The result of each step is projected back, by scaling columns or by the polar
 decomposition; steps are halved until the criterion falls enough.
 
-Plain descent takes hundreds of steps. Step lengths are therefore derived from the change of the
-gradient (Barzilai & Borwein, 1988), so that a few dozen steps suffice. A step may increase the
-criterion as long as it stays below the largest of the last few values (Grippo, Lampariello &
+Plain gradient descent takes hundreds of steps. Step lengths are therefore derived from the change
+of the gradient (Barzilai & Borwein, 1988), so that a few dozen steps suffice. A step may increase
+the criterion as long as it stays below the largest of the last few values (Grippo, Lampariello &
 Lucidi, 1986).
 
 References

@@ -62,7 +62,8 @@ class LoadingErrors(Result):
     se : ndarray of shape (k, m)
         Standard errors of the loadings.
     interval : ndarray of shape (k, m, 2)
-        Intervals of the loadings: normal for the delta method, percentiles for the bootstrap.
+        Intervals of the loadings: normal intervals for the delta method, and percentile intervals
+        for the bootstrap.
     factor_correlation_se : ndarray of shape (m, m)
         Standard errors of the factor correlations; zero on the diagonal.
     factor_correlation_interval : ndarray of shape (m, m, 2)
@@ -134,8 +135,8 @@ def loading_errors(
         is used. For tetrachoric and polychoric correlations, `covariance` must be given, because
         their errors are larger.
     replicates : array_like (n, k, k), optional
-        Correlation matrices of resampled units, from `resampled_correlations`. If given, the
-        bootstrap replaces the delta method.
+        Correlation matrices of resampled units, from `resampled_correlations`. If `replicates` is
+        given, the bootstrap replaces the delta method.
     level : float
         Coverage of the intervals, between 0 and 1.
     criterion : Criterion, optional

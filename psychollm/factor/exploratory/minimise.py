@@ -3,16 +3,16 @@
 Least-squares and likelihood surfaces are flat: when a line search detects no further descent,
 loadings may still be wrong in the fourth digit. Newton steps with exact second derivatives end
 with a gradient of zero up to rounding error. Negative eigenvalues of the second derivatives are
-replaced by their absolute values, so that steps always descend. Uniquenesses near a bound towards
-which the gradient points follow only the gradient. The other steps therefore do not rely on a move
-that the bound prevents (Bertsekas, 1982).
+replaced by their absolute values, so that steps always descend. A uniqueness near a bound follows
+only its own gradient if the gradient points towards the bound. The steps of the other uniquenesses
+then do not depend on a change that the bound prevents (Bertsekas, 1982).
 
 The surfaces may have several minima, in particular with weak factors and near Heywood cases.
 `lowest_minimum` starts at squared multiple correlations and at uniformly distributed points, and
 keeps the lowest minimum. More starts follow until a further minimum is improbable: with w distinct
-minima from n starts, the expected total is :math:`w (n - 1) / (n - w - 2)`. The search ends when
-the expected total is below :math:`w + 1/2`. If all starts reach the same minimum, this is after
-eight starts.
+minima from n starts, the expected total number of minima is :math:`w (n - 1) / (n - w - 2)`. The
+search ends when the expected total is below :math:`w + 1/2`. If all starts reach the same minimum,
+the search ends after eight starts.
 
 References
 ----------
@@ -44,7 +44,7 @@ AT_BOUND, NEAR_BOUND = 1e-12, 1e-2
 
 
 class Lowest(NamedTuple, Generic[End]):
-    """Lowest minimum, with the number of minima."""
+    """Lowest minimum, with the number of distinct minima."""
 
     end: End
     minima: int  # number of distinct minima found
@@ -72,7 +72,7 @@ def multistart(
 
 
 def no_more_expected(minima: int, n_starts: int) -> bool:
-    """Return whether less than half a further minimum is expected."""
+    """Return whether the expected number of further minima is less than one half."""
     spare = n_starts - minima - 2
     return spare > 0 and minima * (n_starts - 1) < (minima + 0.5) * spare
 
@@ -181,7 +181,7 @@ def uniqueness_starts(matrix: FloatArray, low: float, n: int) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class _Stack:
-    """Problems that are solved together."""
+    """Stack of problems that are solved together."""
 
     discrepancy: Discrepancy
     matrices: FloatArray  # (b, k, k)
@@ -205,7 +205,7 @@ class _Stack:
         direction: FloatArray,
         ceiling: FloatArray,
     ) -> BoolArray:
-        """Halve steps until they descend, update `x` and `here`, and return a mask of changes."""
+        """Halve steps until they descend, update `x` and `here`, and return a mask of updates."""
         waiting, length = np.arange(going.size), 1.0
         moved = np.zeros(going.size, dtype=np.bool_)
         for _ in range(MAX_HALVINGS):
@@ -226,7 +226,7 @@ class _Stack:
 
 
 def _direction(gradient: FloatArray, hessian: FloatArray, apart: BoolArray) -> FloatArray:
-    """Return Newton steps (b, k), with scaled gradients for the parameters `apart`."""
+    """Return Newton steps (b, k), with scaled gradient steps for the parameters `apart`."""
     either = apart[:, :, None] | apart[:, None, :]
     scales = np.abs(np.diagonal(hessian, axis1=1, axis2=2))
     own = np.eye(apart.shape[1]) * np.where(apart, scales, 0.0)[:, :, None]

@@ -6,14 +6,15 @@ eigenvalues after the first m have the smallest sum,
 .. math:: \min_{\Psi \ge 0} \; \sum_{j > m} \gamma_j(R - \Psi)
           \quad\text{with}\quad R - \Psi \succeq 0 .                                      \quad (1)
 
-The sum of the last eigenvalues is concave in the uniquenesses: its tangent, with slopes
-:math:`-w_i = -\sum_{j > m} v_{ij}^2`, is above it, so that minimising the tangent never increases
-it. A barrier of decreasing weight enforces the constraints,
+The sum of the last eigenvalues is concave in the uniquenesses. Its tangent, with slopes
+:math:`-w_i = -\sum_{j > m} v_{ij}^2`, is above the sum, so that minimising the tangent never
+increases the sum. A barrier of decreasing weight :math:`\mu` enforces the constraints in the
+function
 
-.. math:: -\sum_i w_i \psi_i - \mu \log\det(R - \Psi) - \mu \sum_i \log \psi_i ,          \quad (2)
+.. math:: -\sum_i w_i \psi_i - \mu \log\det(R - \Psi) - \mu \sum_i \log \psi_i .          \quad (2)
 
-which is minimised by Newton's method for each :math:`\mu`. The final value is within :math:`2 k
-\mu` of the optimum of (1).
+The function (2) is minimised by Newton's method for each :math:`\mu`. The final value is within
+:math:`2 k \mu` of the optimum of (1).
 
 References
 ----------

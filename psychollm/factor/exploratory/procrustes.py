@@ -1,8 +1,9 @@
 r"""`procrustes`: rotation of loadings towards target loadings.
 
-Orthogonal factors have a closed form: with the singular value decomposition
-:math:`\Lambda^\top H = U S V^\top`, :math:`T = U V^\top` is the orthonormal T with :math:`\Lambda
-T` nearest to H (Schonemann, 1966). For correlated factors, an iteration starts at this T.
+For orthogonal factors, the rotation has a closed form. With the singular value decomposition
+:math:`\Lambda^\top H = U S V^\top`, the orthonormal T for which :math:`\Lambda T` is nearest to H
+is :math:`T = U V^\top` (Schonemann, 1966). For correlated factors, an iteration starts at the
+orthogonal rotation.
 
 References
 ----------
@@ -36,7 +37,8 @@ def procrustes(loadings: Any, target: Any, *, oblique: bool = False) -> Rotation
     loadings : Extraction, DataFrame or array_like (k, m)
         Loadings on orthogonal factors.
     target : the same
-        Target loadings. If both have row labels, the rows of the target are reordered to match.
+        Target loadings. If loadings and target have row labels, the rows of the target are
+        reordered to match.
     oblique : bool
         Whether the factors may correlate.
 
@@ -49,7 +51,7 @@ def procrustes(loadings: Any, target: Any, *, oblique: bool = False) -> Rotation
     Raises
     ------
     ShapeError
-        If the shapes differ.
+        If the shapes of the loadings and the target differ.
     LabelError
         If row labels differ.
 

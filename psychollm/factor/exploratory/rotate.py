@@ -89,7 +89,7 @@ class Rotation(Result):
 
     @property
     def shares(self) -> FloatArray:
-        """Proportion of variance due to each factor (m,), with shared variance divided up."""
+        """Proportion of variance due to each factor (m,); factors divide shared variance."""
         return np.asarray(np.sum(self.loadings * self.structure, axis=0) / len(self.loadings))
 
     @property
@@ -139,16 +139,16 @@ def rotate(
     method : str or Criterion
         ``"oblimin"`` (or ``"quartimin"``), ``"geomin"`` and ``"promax"`` (least-squares fit to the
         fourth powers of varimax loadings) let factors correlate. ``"varimax"``, ``"quartimax"``,
-        ``"equamax"``, ``"parsimax"`` and ``"bifactor"`` (a general factor first) keep them
+        ``"equamax"``, ``"parsimax"`` and ``"bifactor"`` (a general factor first) keep the factors
         orthogonal. `psychollm.factor.exploratory.criteria` has functions for other criteria and
         for targets.
     normalise : bool, optional
-        Whether to scale rows to length one during rotation (Kaiser). By default, this is done only
-        for varimax and promax.
+        Whether to scale rows of loadings to length one during rotation (Kaiser). By default, rows
+        are scaled only for varimax and promax.
     n_starts : int
-        Number of starts: the unrotated axes, and random axes.
+        Number of starts; the first start is the unrotated axes, and the others are random axes.
     rng : Generator, int or None
-        Random generator or seed for the starts. The default is fixed, so that results are
+        Random generator or seed for the starts. The default seed is fixed, so that results are
         reproducible.
 
     Returns
@@ -252,7 +252,7 @@ def permuted_fields(solution: Any, index: IntArray, turns: FloatArray) -> dict[s
 
 
 def _arranged(rotation: Rotation, criterion: Criterion) -> Rotation:
-    """Return factors by descending variance with positive sums, except fixed factors."""
+    """Return factors by descending variance with positive sums; fixed factors do not change."""
     if criterion.fixed:
         return rotation
     shares = rotation.shares.copy()
@@ -295,7 +295,7 @@ def correlation_of(T: FloatArray) -> FloatArray:
 
 
 def _towards_powers(A: FloatArray, T: FloatArray) -> FloatArray:
-    """Return the oblique T of promax from the orthogonal T of varimax."""
+    """Return the oblique promax transformation from the orthogonal varimax transformation."""
     simple = A @ T
     target = simple * np.abs(simple) ** (PROMAX_POWER - 1)
     U = T @ np.linalg.lstsq(simple, target, rcond=None)[0]

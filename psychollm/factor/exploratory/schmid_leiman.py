@@ -4,13 +4,13 @@ Correlated factors share a general factor. With pattern loadings :math:`\Lambda`
 :math:`\gamma` of the factors on the general factor,
 
 .. math:: g = \Lambda \gamma, \qquad
-          F_{\cdot j} = \Lambda_{\cdot j} \sqrt{1 - \gamma_j^2},                       \quad (1)
+          F_{\cdot j} = \Lambda_{\cdot j} \sqrt{1 - \gamma_j^2}                        \quad (1)
 
-are the loadings of the variables on the general factor and on group factors, all orthogonal. If
-the general factor reproduces the factor correlations, communalities do not change. The general
-factor of three factors always reproduces their correlations, unless a :math:`\gamma_j` would
-exceed one. With two factors the loadings are not identified and are set equal,
-:math:`\sqrt{|\phi|}`.
+are the loadings of the variables on the general factor and on the group factors, which are all
+orthogonal. If the general factor reproduces the factor correlations, communalities do not change.
+The general factor of three factors always reproduces their correlations, unless a loading
+:math:`\gamma_j` would exceed one. With two factors, the two loadings on the general factor are not
+identified, and both are set to :math:`\sqrt{|\phi|}`.
 
 References
 ----------
@@ -97,21 +97,21 @@ def schmid_leiman(
     Parameters
     ----------
     solution : Rotation, DataFrame or array_like (k, m)
-        Oblique rotation, or its pattern loadings.
+        Oblique rotation, or the pattern loadings of an oblique rotation.
     factor_correlation : array_like (m, m), optional
         Factor correlations; needed if `solution` does not include them.
     method : {"minres", "ml", "principal_axis"}
         Extraction of the general factor from the factor correlations. For three factors all
         methods agree.
     tolerance : float
-        Only for principal axes: the iteration stops if the sum of communalities changes by less
-        than this value.
+        Tolerance for principal axes: the iteration stops if the sum of communalities changes by
+        less than this value.
 
     Returns
     -------
     SchmidLeiman
         Loadings on the general and the group factors. A single factor is the general factor. With
-        two factors, `identified` is False and loadings are set equal.
+        two factors, `identified` is False and both loadings on the general factor are set equal.
 
     Raises
     ------
@@ -184,7 +184,7 @@ def second_order(
 
 
 def transformed(loadings: FloatArray, gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return general (..., k) and group (..., k, m) loadings (1)."""
+    """Return the loadings (1): general loadings (..., k) and group loadings (..., k, m)."""
     general = np.einsum("...kj,...j->...k", loadings, gamma)
     # A single factor is the general factor. In an ultra-Heywood case (loading above one), the
     # loadings on the group factor are zero.

@@ -42,9 +42,9 @@ class FactorSolution(Expects, Result):
         Proportion of common variance that the factors explain. It is 1, except with
         ``method="minimum_rank"``, where eigenvalues after the first m remain unexplained.
     objective : float
-        Discrepancy at the optimum.
+        Value of the discrepancy function at the optimum.
     gradient : float
-        Largest component of the gradient, without parameters at a bound.
+        Largest component of the gradient, over parameters that are not at a bound.
     heywood : ndarray of shape (k,)
         Whether the uniqueness of a variable is at or below its bound (a Heywood case).
     degrees_of_freedom : int
@@ -53,7 +53,7 @@ class FactorSolution(Expects, Result):
         Number of distinct local minima of the discrepancy and of the rotation criterion. The
         solution is the lowest minimum. Principal axes have a single start.
     transformation : ndarray of shape (m, m)
-        Matrix T: the loadings are the unrotated loadings times inv(T).T.
+        Transformation matrix T; the loadings are the unrotated loadings times inv(T).T.
     method, rotation : str
         Methods of extraction and rotation.
     n : float
@@ -61,9 +61,10 @@ class FactorSolution(Expects, Result):
     shrinkage : float
         Weight of the identity matrix that was added to make the matrix positive definite.
     adjusted_pairs : int
-        Number of correlations with a continuity correction, which biases them and the loadings.
+        Number of correlations with a continuity correction, which biases correlations and
+        loadings.
     fit : FactorFit
-        Chi-square, RMSEA, CFI, TLI, SRMR, BIC.
+        Fit indices: chi-square, RMSEA, CFI, TLI, SRMR and BIC.
     labels, factors : tuple
         Names of the k variables and the m factors.
     convergence, rotation_convergence : Convergence
@@ -139,7 +140,7 @@ class FactorSolution(Expects, Result):
 
     @property
     def shares(self) -> FloatArray:
-        """Proportion of total variance by factor (m,)."""
+        """Proportion of the total variance explained by each factor (m,)."""
         return np.asarray(self.variance_explained / len(self.labels), dtype=np.float64)
 
     @property
@@ -224,7 +225,7 @@ class FactorSolution(Expects, Result):
         Parameters
         ----------
         errors : LoadingErrors, optional
-            Result of `loading_errors` for the same solution, drawn as intervals.
+            Result of `loading_errors` for the same solution, whose intervals are drawn.
         ax : Axes, optional
             Axes to draw on; by default a new figure.
         """

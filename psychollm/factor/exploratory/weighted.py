@@ -2,20 +2,21 @@ r"""Factors by weighted least squares, with correlations weighted by precision.
 
 The loadings minimise, over the correlations below the diagonal,
 
-.. math:: F = \tfrac12\, e^\top W e, \qquad e = r - \operatorname{vech}(\Lambda\Lambda^\top),\;(1)
+.. math:: F = \tfrac12\, e^\top W e, \qquad e = r - \operatorname{vech}(\Lambda\Lambda^\top).\;(1)
 
-where W is the inverse of the covariance matrix of r (WLS) or of its diagonal (DWLS). Rows are
-parameterised as
+The weight matrix W is the inverse of the covariance matrix of r (WLS) or of its diagonal (DWLS).
+Rows of loadings are parameterised as
 
-.. math:: \lambda_i = \sqrt{1 - u}\; \frac{\sin |x_i|}{|x_i|}\, x_i ,                     \quad (2)
+.. math:: \lambda_i = \sqrt{1 - u}\; \frac{\sin |x_i|}{|x_i|}\, x_i .                     \quad (2)
 
-so that no communality exceeds 1 - u, where u is the smallest uniqueness allowed. The derivative is
+No communality then exceeds 1 - u, where u is the smallest uniqueness allowed. The derivative is
 also zero at this bound, so Newton's method needs no constraints. `weighted_factor` fits a single
-factor, thousands of times in the bootstrap of omega; it uses exact second derivatives and the
-bound :math:`|\lambda| = 1 - 5 \cdot 10^{-4}`. With several factors, second derivatives are central
-differences of the gradient, whose precision of about ten digits suffices for convergence. Both
-methods end with damped Newton steps, which ignore directions without curvature, such as rotations
-of a solution. Negative curvature is replaced by its absolute value, so that every step descends.
+factor, which the bootstrap of omega requires thousands of times. It uses exact second derivatives
+and the bound :math:`|\lambda| = 1 - 5 \cdot 10^{-4}`. With several factors, second derivatives are
+central differences of the gradient, whose precision of about ten digits suffices for convergence.
+Both methods end with damped Newton steps, which ignore directions without curvature, such as
+rotations of a solution. Negative curvature is replaced by its absolute value, so that every step
+descends.
 
 References
 ----------
@@ -63,7 +64,7 @@ class Bottom(NamedTuple):
 
     @property
     def converged(self) -> bool:
-        """Whether the gradient vanishes."""
+        """Whether the gradient is zero up to the tolerance."""
         return self.gradient <= SETTLED
 
 
@@ -84,7 +85,7 @@ def descend(
     hessian: Callable[[FloatArray], FloatArray] | None = None,
     bound: float = np.inf,
 ) -> Bottom:
-    """Minimise to full precision from x (p,), with components up to `bound`."""
+    """Minimise a function to full precision, from x (p,) with components up to `bound`."""
     value, gradient = evaluate(x)
     pressed = (np.abs(x) >= bound) & (gradient * x < 0.0)
     largest, steps = float(np.abs(gradient[~pressed]).max(initial=0.0)), 0

@@ -190,7 +190,7 @@ def confirmatory_groups(
     Warns
     -----
     ConvergenceWarning
-        If the iteration stopped early.
+        If the iteration stopped before convergence.
 
     Examples
     --------

@@ -1,23 +1,24 @@
 r"""`measurement_invariance`: nested multi-group models with increasing equality constraints.
 
-The difference of two uncorrected statistics is a weighted sum of chi-squares. With derivatives
-:math:`\Delta_1` of the larger model, :math:`\Delta_0` of the smaller model, :math:`P =
+The difference of two uncorrected statistics is distributed as a weighted sum of chi-squares. With
+derivatives :math:`\Delta_1` of the larger model, :math:`\Delta_0` of the smaller model, :math:`P =
 \Delta_1^\top W \Delta_1` and :math:`H = \Delta_1^{+} \Delta_0`, the weights are the eigenvalues of
 :math:`U \Gamma`,
 
-.. math:: U = W \Delta_1 \big( P^{-1} - H (H^\top P H)^{-1} H^\top \big) \Delta_1^\top W, \quad (1)
+.. math:: U = W \Delta_1 \big( P^{-1} - H (H^\top P H)^{-1} H^\top \big) \Delta_1^\top W. \quad (1)
 
-(Satorra, 2000), and the difference is scaled and shifted to their sum and sum of squares
-(Asparouhov & Muthen, 2010). The difference of two corrected statistics is not a valid test.
+The difference is scaled and shifted to the sum and the sum of squares of the weights (Satorra,
+2000; Asparouhov & Muthen, 2010). The difference of two corrected statistics is not a valid test.
 
-A non-significant step does not establish the equalities. The loss of fit due to them is measured
-by the RMSEA of the difference test T with d degrees of freedom, in G groups with n units in total,
+A non-significant step does not establish the equalities. The loss of fit due to the equalities is
+measured by the RMSEA of the difference test T with d degrees of freedom, in G groups with n units
+in total,
 
-.. math:: \mathrm{RMSEA}_D = \sqrt{\max\Big(\frac{G (T - d)}{d\,(n - G)}, 0\Big)},        \quad (2)
+.. math:: \mathrm{RMSEA}_D = \sqrt{\max\Big(\frac{G (T - d)}{d\,(n - G)}, 0\Big)}.        \quad (2)
 
-whose interval inverts the noncentral chi-square distribution of T. Equalities are established if
-the loss is below the smallest effect of interest (Yuan & Chan, 2016; Savalei, Brace & Fouladi,
-2024).
+The interval of this RMSEA inverts the noncentral chi-square distribution of T. Equalities are
+established if the loss of fit is below the smallest effect of interest (Yuan & Chan, 2016;
+Savalei, Brace & Fouladi, 2024).
 
 References
 ----------
@@ -78,7 +79,7 @@ class FitDifference(Result):
     unscaled : float
         Difference of the uncorrected statistics.
     cfi, rmsea, srmr : float
-        Index of the smaller model minus index of the larger model.
+        Fit index of the smaller model minus fit index of the larger model.
     rmsea_d : float
         RMSEA of the difference test (2).
     rmsea_d_interval : ndarray of shape (2,)
@@ -288,19 +289,19 @@ class MeasurementInvariance(Result):
 
     @property
     def holds(self) -> Invariance | None:
-        """Highest level for which all steps are equivalent; None if there is none."""
+        """Highest level of invariance up to which all steps are equivalent; None without one."""
         shown = [one is Outcome.SMALL for one in self.outcomes()]
         reached = shown.index(False) if not all(shown) else len(shown)
         return self.levels[reached] if reached else None
 
     @property
     def broken(self) -> Invariance | None:
-        """First level that is significantly violated; None if there is none."""
+        """First level of invariance that is significantly violated; None without one."""
         steps = zip(self.levels[1:], self.outcomes(), strict=True)
         return next((level for level, one in steps if one is Outcome.ABOVE), None)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per model, with its fit and the difference from the previous model."""
+        """Return a table of the fit of each model and its difference from the previous model."""
         import pandas as pd
 
         rows: list[dict[str, Any]] = []
@@ -366,9 +367,9 @@ def measurement_invariance(
     model : mapping
         Mapping of each factor's name to the labels of its items.
     levels : sequence of str, optional
-        Levels to fit, least restrictive first. By default, the levels that the items can
-        distinguish: "configural", "scalar" and "strict" for binary items. "thresholds" needs an
-        item with four answers.
+        Levels to fit, least restrictive first. The default is the levels that the items can
+        distinguish: "configural", "scalar" and "strict" for binary items. The level "thresholds"
+        needs an item with at least four answers.
     free : sequence of labels
         Items with their own thresholds and loadings in each group, at all levels (partial
         invariance).
@@ -414,7 +415,7 @@ def measurement_invariance(
 
 
 def _levels(levels: Sequence[Invariance] | None, sample: Sample) -> tuple[Invariance, ...]:
-    """Return the levels to fit, in their order."""
+    """Return the levels of invariance to fit, in their order."""
     if levels is None:
         most = int(sample.cuts.max())
         if most < 2:

@@ -1,8 +1,8 @@
 r"""Parameters of several groups, which are fixed, group-specific or equal in all groups.
 
-The first group is the reference. In this group, scales are one and factors have mean zero and
-variance one, so that thresholds and loadings are standardised. The level determines the equalities
-(Wu & Estabrook, 2016):
+The first group is the reference. In the reference group, scales are one and factors have mean zero
+and variance one, so that thresholds and loadings are standardised. The level determines the
+equalities (Wu & Estabrook, 2016):
 
 ============  ======================================  ==========================================
 level         the same in all groups                  free in the others
@@ -14,12 +14,12 @@ scalar        thresholds, loadings, intercepts        scales, factor variances, 
 strict        all of these and residual variances     factor variances, factor means
 ============  ======================================  ==========================================
 
-The single threshold of a binary item identifies either its intercept or its scale. Its scale is
-therefore fixed at one at the thresholds level. At the metric level, the variance of a factor that
-has only binary items is also fixed at one. At the scalar level, thresholds and loadings of binary
-items are tested jointly, by the linearity of their threshold-to-loading ratios. Factor variances
-in other groups are identified only if thresholds differ between items. Free items have their own
-thresholds and loadings in every group.
+The single threshold of a binary item identifies either its intercept or its scale. The scale of a
+binary item is therefore fixed at one at the thresholds level. At the metric level, the variance of
+a factor that has only binary items is also fixed at one. At the scalar level, thresholds and
+loadings of binary items are tested jointly, by the linearity of their threshold-to-loading ratios.
+Factor variances in other groups are identified only if thresholds differ between items. Free items
+have their own thresholds and loadings in every group.
 
 The latent answer of item i in group g is :math:`y_i = \nu_i + \lambda_i^\top f + e_i` with factors
 of mean :math:`\kappa` and covariance matrix :math:`\Phi`; its thresholds are :math:`\tau_{ic}`.
@@ -116,7 +116,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Layout:
-    """Position of each group's parameters among the free parameters."""
+    """Positions of each group's parameters among the free parameters."""
 
     # `place` is the position among the q free parameters, or `HELD` for fixed parameters with
     # `value`; `derived` marks scales that follow from the reference group's residual variance.
@@ -132,7 +132,7 @@ class Layout:
         return np.where(self.place == HELD, self.value, x[np.maximum(self.place, 0)])
 
     def gathered(self, columns: FloatArray) -> FloatArray:
-        """Sum derivatives in all parameters (p, G, size) to derivatives in free ones (p, q)."""
+        """Sum derivatives by parameters (p, G, size) to derivatives by free parameters (p, q)."""
         flat = self.place.ravel()
         free = np.flatnonzero(flat != HELD)
         total = np.zeros((self.n_free, len(columns)))
@@ -140,7 +140,7 @@ class Layout:
         return total.T
 
     def start(self, values: FloatArray) -> FloatArray:
-        """Return free parameters (q,) from values (G, size), shared ones from the first group."""
+        """Return free parameters (q,) from values (G, size); shared ones come from group 1."""
         x = np.empty(self.n_free)
         for group in range(len(self.place) - 1, -1, -1):
             used = self.place[group] != HELD
@@ -259,7 +259,7 @@ def moments(shape: Shape, row: FloatArray) -> FloatArray:
 
 
 def derivatives(shape: Shape, row: FloatArray) -> FloatArray:
-    """Return derivatives (p, size) of (1) in the group's parameters, without scales."""
+    """Return derivatives (p, size) of (1) by the group's parameters, without derived scales."""
     part, item = unpack(shape, row), shape.item_of_threshold
     k, m = shape.free.shape
     t, scale = item.size, part.scales
@@ -296,7 +296,7 @@ def stacked_moments(layout: Layout, x: FloatArray) -> FloatArray:
 
 
 def stacked_derivatives(layout: Layout, x: FloatArray) -> FloatArray:
-    """Return derivatives (G p, q) of all groups' moments in the free parameters."""
+    """Return derivatives (G p, q) of all groups' moments by the free parameters."""
     full = with_scales(layout, layout.full(x))
     return np.concatenate(
         [layout.gathered(own_columns(layout, full, g)) for g in range(len(full))]
@@ -304,7 +304,7 @@ def stacked_derivatives(layout: Layout, x: FloatArray) -> FloatArray:
 
 
 def own_columns(layout: Layout, full: FloatArray, group: int) -> FloatArray:
-    """Return derivatives (p, G, size) of a group's moments in the parameters of all groups."""
+    """Return derivatives (p, G, size) of a group's moments by the parameters of all groups."""
     shape = layout.shape
     direct = derivatives(shape, full[group])
     columns = np.zeros((len(direct), *full.shape))

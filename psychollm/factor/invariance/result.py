@@ -8,13 +8,14 @@ score s, are
           B = (\Delta^\top W \Delta)^{-1}.                                                \quad (1)
 
 With W the weights of the moments and :math:`\Gamma` their covariance matrix, s has covariance
-matrix :math:`E_\perp^\top W \Gamma W E_\perp`, so that
+matrix :math:`E_\perp^\top W \Gamma W E_\perp`. The statistic
 
 .. math:: s^\top (E_\perp^\top W \Gamma W E_\perp)^{-} s                                  \quad (2)
 
-is chi-square for any weights, with the rank of that matrix as degrees of freedom (Satorra, 1989).
-The usual modification index, :math:`s^\top (E_\perp^\top W E_\perp)^{-} s`, assumes that W is the
-inverse of :math:`\Gamma`, which is not true for DWLS. This index is reported for comparison.
+therefore has a chi-square distribution for any weights, with the rank of the covariance matrix as
+degrees of freedom (Satorra, 1989). The usual modification index, :math:`s^\top (E_\perp^\top W
+E_\perp)^{-} s`, assumes that W is the inverse of :math:`\Gamma`, which is not true for DWLS. The
+usual index is reported for comparison.
 
 References
 ----------
@@ -63,7 +64,7 @@ class EqualityTests(Result):
     ----------
     kind, item, detail, group : tuple
         Kind of test ("item" for all parameters of an item in all groups, or a kind of parameter),
-        item, factor or threshold, and group.
+        label of the item, factor or threshold, and group.
     statistic, df, p_value, adjusted : ndarray of shape (c,)
         Robust score test (2), with unadjusted and adjusted p-values.
     index : ndarray of shape (c,)
@@ -344,7 +345,7 @@ class GroupFactors(Result):
         return equality_tests(self, of=of, adjustment=adjustment)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per parameter and group, with name, estimate and standard error."""
+        """Return a table of parameters by group, with names, estimates and standard errors."""
         import pandas as pd
 
         names = parameter_names(self._layout.shape, self.labels, self.factors)

@@ -97,7 +97,7 @@ def resampled_correlations(
     Parameters
     ----------
     data : Responses, DataFrame or array of shape (models, questions)
-        Answers: 0 and 1, or ordered codes 0 to 15.
+        Answers, coded 0 and 1 or as ordered codes from 0 to 15.
     of : {"models", "questions"}
         Whether to correlate models or questions; units of the other kind are resampled with
         replacement.
@@ -140,7 +140,7 @@ def resampled_correlations(
 def ordered_design(
     data: Any, *, of: Axis, empty_cells: EmptyCells, missing: Missing
 ) -> OrderedDesign:
-    """Read a table; raise an error for rows with constant answers."""
+    """Read a table of answers; raise an error for rows with constant answers."""
     check_choice("of", of, Axis)
     check_choice("empty_cells", empty_cells, EmptyCells)
     check_choice("missing", missing, Missing)

@@ -46,9 +46,10 @@ class ParallelAnalysis(Result):
     draws : ndarray of shape (n, k)
         Eigenvalues of the shuffled tables.
     bar : ndarray of shape (k,)
-        Quantile of the draws that an eigenvalue must exceed.
+        Quantile of the shuffled eigenvalues that an eigenvalue must exceed.
     p_value : ndarray of shape (k,)
-        (b + 1) / (n + 1), where b is the number of draws at least as large as the eigenvalue.
+        p-value (b + 1) / (n + 1), where b of the n shuffled eigenvalues are at least as large as
+        the observed eigenvalue.
     n_factors : int
         Number of leading eigenvalues above their quantile.
     quantile : float
@@ -56,8 +57,8 @@ class ParallelAnalysis(Result):
     scheme : str
         Margin that each shuffled table keeps: the answers of each model, or of each question.
     eigenvalues : str
-        "components" are eigenvalues of the correlations. "factors" have the communalities of one
-        factor on the diagonal.
+        "components" for eigenvalues of the correlation matrix, or "factors" for eigenvalues with
+        the communalities of one factor on the diagonal.
     labels : tuple
         Names of the k rows.
     """
@@ -120,7 +121,7 @@ def parallel_analysis(
     Parameters
     ----------
     data : Responses, DataFrame or array of shape (models, questions)
-        Answers: 0 and 1, or ordered codes 0 to 15.
+        Answers, coded 0 and 1 or as ordered codes from 0 to 15.
     of : {"models", "questions"}
         Whether to correlate models or questions.
     scheme : {"within_model", "within_question"}, optional
@@ -206,7 +207,7 @@ def parallel_analysis(
 
 
 def leading(observed: FloatArray, bar: FloatArray) -> int:
-    """Return the number of leading values above their quantile."""
+    """Return the number of leading eigenvalues above their quantile."""
     short = np.flatnonzero(~(observed > bar))
     return int(short[0]) if short.size else int(observed.size)
 

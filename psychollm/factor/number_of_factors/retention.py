@@ -55,15 +55,15 @@ class Retention(Result):
     Attributes
     ----------
     counts : dict
-        Number of factors by rule.
+        Number of factors according to each rule.
     parallel : tuple of ParallelAnalysis
         Two parallel analyses: the first shuffles within the correlated rows, the second within
-        units. The second analysis therefore keeps the yes rates of units, and does not count a
+        units. The second analysis keeps the yes rates of units, and therefore does not count a
         factor that is due to these rates.
     eigenvalues : ndarray of shape (k,)
         Descending eigenvalues of the correlations.
     average_partial : ndarray of shape (m + 1,)
-        Mean squared partial correlation after 0, 1, ... components.
+        Mean squared partial correlation after removing 0, 1, ... components.
     simple_structure : ndarray of shape (m, 2)
         Very simple structure for 1, 2, ... factors, with complexities 1 and 2.
     kaiser_bars : ndarray of shape (k,)
@@ -145,7 +145,7 @@ def retention(
     Parameters
     ----------
     data : Responses, DataFrame or array of shape (models, questions)
-        Answers: 0 and 1, or ordered codes 0 to 15.
+        Answers, coded 0 and 1 or as ordered codes from 0 to 15.
     of : {"models", "questions"}
         Whether to correlate models or questions.
     max_factors : int, optional
@@ -183,10 +183,10 @@ def retention(
     Notes
     -----
     Comparison data are simulated from minres factors of the observed correlations and the observed
-    thresholds. Factors are added while this brings the eigenvalues closer to the observed
-    eigenvalues (one-sided rank test at 30 %). Very simple structure often overestimates the number
-    of factors. The bias of the correlations affects all rules. `dimensionality` tests one factor
-    against more factors without using correlations.
+    thresholds. Factors are added as long as each factor brings the simulated eigenvalues closer to
+    the observed eigenvalues (one-sided rank test at the 30 % level). Very simple structure often
+    overestimates the number of factors. The bias of the correlations affects all rules.
+    `dimensionality` tests one factor against more factors without using correlations.
 
     Examples
     --------
@@ -263,7 +263,7 @@ def _comparison(
     most: int,
     draw: Callable[..., FloatArray],
 ) -> tuple[FloatArray, int]:
-    """Return distances of eigenvalues (c, n) and the number of factors kept."""
+    """Return distances from the observed eigenvalues (c, n) and the number of factors kept."""
     from scipy.stats import mannwhitneyu
 
     observed = np.asarray(np.linalg.eigvalsh(matrix), dtype=np.float64)

@@ -15,8 +15,8 @@ r"""Rules for the number of factors that need only a correlation matrix.
           \big(1 + \sqrt{k / n}\big)^2\Big) .                                             \quad (2)
 
 * Hull: the fit of 0, 1, ... factors is plotted against the number of parameters. Among solutions
-  on the upper convex hull, the method chooses the one after which the gain in fit per parameter
-  drops most. Fit is 1 minus the Kaiser-Meyer-Olkin measure of the residual correlations.
+  on the upper convex hull, the method chooses the solution after which the gain in fit per
+  parameter drops most. Fit is 1 minus the Kaiser-Meyer-Olkin measure of the residual correlations.
 
 References
 ----------
@@ -96,8 +96,8 @@ def sampling_adequacy(correlation: Any, *, n: float | None = None) -> SamplingAd
     correlation : Correlation, DataFrame or array_like (k, k)
         Correlations; the pseudo-inverse is used if they are not positive definite.
     n : float, optional
-        Number of observations, for Bartlett's test. The test assumes normal variables, and is NaN
-        for tetrachoric, polychoric and smoothed correlations.
+        Number of observations, for Bartlett's test. Bartlett's test assumes normal variables, and
+        is NaN for tetrachoric, polychoric and smoothed correlations.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def _adequacy(R: FloatArray) -> tuple[float, FloatArray]:
 
 
 def minimum_average_partial(R: FloatArray, most: int) -> FloatArray:
-    """Return the mean squared partial correlations after 0, 1, ..., `most` components."""
+    """Return mean squared partial correlations after removing 0, 1, ..., `most` components."""
     values, vectors = np.linalg.eigh(R)
     loadings = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
     k = len(R)
@@ -194,7 +194,7 @@ def empirical_kaiser(R: FloatArray, n: float) -> tuple[FloatArray, int]:
 
 
 def hull(R: FloatArray, most: int) -> Hull:
-    """Return the hull of fit, 1 minus KMO of the residuals, for m = 0, 1, ..., `most`."""
+    """Return the hull of the fit (1 minus KMO of the residuals) for m = 0, 1, ..., `most`."""
     # The KMO of an indefinite matrix is undefined. Such a matrix is first mixed with the identity,
     # and numbers of factors with indefinite residuals are skipped.
     k, R = len(R), shrunk(R)[0]

@@ -12,11 +12,11 @@ models do not change the factor. The distance
 
 .. math:: Q = \min_{s, b} \sum_{k, g} \frac{(\hat a_{kg} - s_g b_k)^2}{v_{kg}}            \quad (2)
 
-with the squared standard errors v has :math:`(G - 1)(K - 1)` degrees of freedom. It is compared
-with refitted tables simulated from (1), with the thresholds and missing data of each group,
-because chi-square is conservative with a few hundred questions. Rescaled to the mean of a
-chi-square, Q gives the RMSEA of (1) with its interval, as in difference tests
-(`psychollm.factor.invariance`).
+with the squared standard errors v has :math:`(G - 1)(K - 1)` degrees of freedom. The distance Q is
+compared with distances of tables that are simulated from (1) and refitted, with the thresholds and
+missing data of each group. A chi-square test would be conservative with a few hundred questions.
+Rescaled to the mean of a chi-square, Q gives the RMSEA of (1) with its interval, as in difference
+tests (`psychollm.factor.invariance`).
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -97,7 +97,7 @@ class CommonLoadings(Result):
         )
 
     def estimates(self, *, level: float = 0.95) -> dict[Hashable, Estimate]:
-        """Return the loadings of each group as an estimate.
+        """Return the loadings of each group with their confidence intervals.
 
         Parameters
         ----------

@@ -5,9 +5,9 @@ The probability that a model answers yes to a question with factor score f is
 .. math:: P_i(f) = \Phi\Big(\frac{\lambda_i f - \tau_i}{\sqrt{1 - \lambda_i^2}}\Big),
           \qquad f \sim N(0, 1).                                                      \quad (1)
 
-Integrals over f are sums over a uniform grid. Such sums converge exponentially if the spacing is
-below the posterior SD of a score. Posteriors are narrow if there are many models or large
-loadings. The spacing is therefore the SD of the narrowest posterior, computed from the test
+Integrals over f are sums over a uniform grid. Sums over a uniform grid converge exponentially if
+the spacing is below the posterior SD of a score. Posteriors are narrow if there are many models or
+large loadings. The spacing is therefore the SD of the narrowest posterior, computed from the test
 information :math:`\sum_i P_i'^2 / (P_i (1 - P_i))`.
 
 The likelihood of a question includes all its answers; missing answers are assumed missing at
@@ -19,8 +19,9 @@ random. The argument of the ogive has the following derivatives with respect to 
 
 Score vectors of questions follow from their posteriors over f (Fisher's identity). A bounded
 quasi-Newton iteration (Byrd, Lu, Nocedal & Zhu, 1995) starts at the pairwise solution. The sum of
-outer products of the score vectors scales its steps and gives standard errors. This sum does not
-replace the Hessian, because convergence would be slow if one factor does not fit.
+outer products of the score vectors scales the steps of the iteration and gives standard errors.
+This sum of outer products does not replace the Hessian, because convergence would be slow if one
+factor does not fit.
 
 References
 ----------
@@ -85,7 +86,7 @@ class Patterns:
 
 
 def answer_patterns(yes: BoolArray, answered: BoolArray, keep: BoolArray) -> Patterns:
-    """Collect the distinct columns (models, questions) of the models to `keep` (models,)."""
+    """Collect the distinct answer patterns of the models to `keep` (models,)."""
     no = ~yes[keep] & answered[keep]
     yes = yes[keep] & answered[keep]
     _, first, inverse, frequency = np.unique(
@@ -114,7 +115,7 @@ def _keys(flags: BoolArray) -> AnyArray:
 
 
 def ogive(loadings: FloatArray, thresholds: FloatArray, nodes: FloatArray) -> FloatArray:
-    """Return the argument of Phi in (1), shape (k, Q)."""
+    """Return the argument of the normal ogive (1), shape (k, Q)."""
     rest = np.sqrt(1.0 - loadings**2)
     return np.asarray(
         (loadings[:, None] * nodes - thresholds[:, None]) / rest[:, None], dtype=np.float64
@@ -127,7 +128,7 @@ def log_answer_probabilities(argument: FloatArray) -> tuple[FloatArray, FloatArr
 
 
 def log_answers(curves: FloatArray, nodes: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return log P and log(1 - P) (k, Q) of curves (2 or 4, k)."""
+    """Return log P and log(1 - P) (k, Q) of curves with parameters (2 or 4, k)."""
     # The rows are loadings, thresholds, and the asymptotes of models that lapse.
     log_yes, log_no = log_answer_probabilities(ogive(curves[0], curves[1], nodes))
     if len(curves) == 2:
@@ -265,7 +266,7 @@ def full_information(
     Warns
     -----
     ConvergenceWarning
-        If the iteration stopped early.
+        If the iteration stopped before convergence.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-r"""Factors of pair counts by pairwise maximum likelihood.
+r"""Factor models of pair counts, fitted by pairwise maximum likelihood.
 
 No correlation matrix is needed, and therefore no continuity correction or smoothing.
 `psychollm.kernels.pairwise_likelihood` derives the equations.
@@ -61,10 +61,10 @@ class PairwiseLikelihood(Expects, Result):
     ----------
     loadings : ndarray of shape (k,)
         Correlation of each model's latent answer with the factor; NaN with an entry in `reasons`.
-        Signs are such that most loadings are positive.
+        The signs are chosen such that most loadings are positive.
     se : ndarray of shape (k,)
         Standard errors from the variation of score vectors over questions, with estimated
-        thresholds. NaN at the bound, or if only counts were given.
+        thresholds. Standard errors are NaN at the bound, or if only pair counts were given.
     thresholds : ndarray of shape (k,)
         Latent value above which a model answers yes. The threshold is high for cautious models.
     at_bound : ndarray of shape (k,)
@@ -72,9 +72,9 @@ class PairwiseLikelihood(Expects, Result):
     log_likelihood : float
         Pairwise log-likelihood, which is comparable only between solutions for the same counts.
     residuals : ndarray of shape (k, k)
-        Observed minus expected joint yes counts, divided by standard errors. The squared standard
-        error given the margins is increased by half a count. Zero on the diagonal and for pairs
-        without information.
+        Observed minus expected joint yes counts, divided by standard errors. Half a count is added
+        to the squared standard error given the margins. Residuals are zero on the diagonal and for
+        pairs without information.
     share : float
         Mean squared loading: proportion of latent variance that the factor explains.
     reasons : tuple
@@ -115,7 +115,8 @@ class ExploratoryPairwiseLikelihood(Expects, Result):
     Attributes
     ----------
     loadings : ndarray of shape (k, m)
-        Columns by descending variance, with positive sums; NaN for models without information.
+        Loadings, with columns by descending variance and positive sums; NaN for models without
+        information.
     shares : ndarray of shape (m,)
         Mean squared loading of each factor.
     thresholds : ndarray of shape (k,)
@@ -219,7 +220,7 @@ def exploratory_pairwise_likelihood(
     """Fit several orthogonal factors to pair counts by pairwise maximum likelihood (PML).
 
     Factors are added one at a time from the residuals of the last solution, and then all loadings
-    are fitted jointly. No continuity correction is needed. In one-factor data, the share of the
+    are fitted jointly. No continuity correction is needed. In one-factor data, the variance of the
     second factor is small but never zero, because of sampling error.
 
     Parameters
@@ -232,7 +233,7 @@ def exploratory_pairwise_likelihood(
     Returns
     -------
     ExploratoryPairwiseLikelihood
-        Loadings in principal axes, and the share of each factor.
+        Loadings in principal axes, and the mean squared loading of each factor.
 
     Raises
     ------
@@ -293,7 +294,7 @@ def principal_axes(loadings: FloatArray) -> FloatArray:
 def kernel_counts(
     pairs: PairCounts,
 ) -> tuple[tuple[FloatArray, FloatArray, FloatArray], FloatArray, FloatArray]:
-    """Return (joint, yes, n), thresholds (k, k) and yes rates (k, k) for the kernels."""
+    """Return counts (joint, yes, n), thresholds (k, k) and yes rates (k, k) for the kernels."""
     counts = writable_counts(pairs)
     tau, rate = np.empty_like(counts[0]), np.empty_like(counts[0])
     pair_margins(counts[1], counts[2], tau, rate)
@@ -362,7 +363,7 @@ def _score_products(
     weight: FloatArray,
     joint: FloatArray,
 ) -> FloatArray:
-    """Return the sum over questions of u u', shape (k, k), by (1)."""
+    """Return the sum of outer products of the scores of questions (1), shape (k, k)."""
     informative = weight > 0.0
     r = np.outer(loadings, loadings)
     with np.errstate(invalid="ignore"):

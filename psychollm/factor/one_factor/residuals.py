@@ -2,8 +2,8 @@
 
 A second factor raises the standardised residuals of the counts (equation (3) of
 `kernels.pairwise_likelihood`) within groups of models and lowers them between groups, which gives
-one large eigenvalue. The share of a second factor is estimated by pairwise likelihood. Fits for
-null distributions stop once three digits are accurate.
+one large eigenvalue. The proportion of variance of a second factor is estimated by pairwise
+likelihood. Fits for null distributions stop once three digits are accurate.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class PairResiduals(Result):
     ----------
     observed, expected : ndarray of shape (k, k)
         Number of questions that both models answered with yes, and the expected number, given the
-        pair's yes rates. NaN for pairs without information.
+        pair's yes rates. Both numbers are NaN for pairs without information.
     standardised : ndarray of shape (k, k)
-        Observed minus expected counts, divided by standard errors. The squared standard error
-        given both margins is increased by half a count. Zero on the diagonal and for pairs without
-        information.
+        Observed minus expected counts, divided by standard errors. Half a count is added to the
+        squared standard error given both margins. Residuals are zero on the diagonal and for pairs
+        without information.
     n : ndarray of shape (k, k)
         Number of questions that both models answered.
     largest_eigenvalue : float
@@ -86,7 +86,7 @@ class PairResiduals(Result):
     )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per pair, with the largest residual first."""
+        """Return a table with one row per pair, with the largest residual first."""
         frame = Result.to_frame(self).sort_values(
             "standardised", ascending=False, key=np.abs, kind="stable", ignore_index=True
         )
@@ -121,7 +121,8 @@ def pair_residuals(
         Loadings of a fit, such as `full_information`; by default loadings from
         `pairwise_likelihood`. Models with a loading of NaN have residuals of zero.
     lower, upper : array of shape (models,), optional
-        Asymptotes of models that lapse or guess, from the same fit; by default 0 and 1.
+        Lower and upper asymptotes of models that lapse or guess, from the same fit; the default is
+        0 and 1.
 
     Returns
     -------
@@ -245,12 +246,12 @@ def _margins(counts: Counts) -> tuple[FloatArray, FloatArray]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ResidualTest(Null):
-    """`Null` of a statistic of the pair tables, from the parametric bootstrap.
+    """Null distribution of a statistic of the pair tables, from the parametric bootstrap.
 
     Attributes
     ----------
     statistic : str
-        "largest residual eigenvalue" or "second share".
+        Name of the statistic: "largest residual eigenvalue" or "second share".
     factors : int
         Number of factors under the null hypothesis, 0 or 1.
     loadings : ndarray of shape (k,)
@@ -361,10 +362,10 @@ def second_share_test(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> ResidualTest:
-    """Test whether the share of a second factor exceeds chance under one factor.
+    """Test whether a second factor explains more variance than expected under one factor.
 
-    `exploratory_pairwise_likelihood` estimates the shares, so that no continuity correction is
-    needed. A replicate takes about ten times as long as in `residual_test`.
+    `exploratory_pairwise_likelihood` estimates the proportions of variance, so that no continuity
+    correction is needed. A replicate takes about ten times as long as in `residual_test`.
 
     Parameters
     ----------
@@ -384,7 +385,7 @@ def second_share_test(
     Returns
     -------
     ResidualTest
-        Observed share, replicates and p-value.
+        Observed proportion of variance, replicates and p-value.
 
     Raises
     ------

@@ -42,17 +42,17 @@ class QuestionScores(Result):
     sd : ndarray of shape (questions,)
         Posterior SD, which is the standard error of the score.
     answered : ndarray of shape (questions,)
-        Number of included models that answered the question. Without answers, the score is 0 and
-        its SD is 1.
+        Number of included models that answered the question. A question without answers has a
+        score of 0 and an SD of 1.
     leave_one_out : ndarray of shape (models, questions)
-        Scores from the answers of all models except the model of the row. Shape (0, questions) if
-        not computed.
+        Scores from the answers of all models except the model of the row. The shape is (0,
+        questions) if leave-one-out scores are not computed.
     leave_one_out_sd : ndarray of shape (models, questions)
         Posterior SDs of the leave-one-out scores.
     loadings, thresholds : ndarray of shape (models,)
-        Parameters used; NaN for models that were not included.
+        Loadings and thresholds used; NaN for models that were not included.
     lower, upper : ndarray of shape (models,)
-        Asymptotes used; 0 and 1 for models that do not lapse.
+        Lower and upper asymptotes used; 0 and 1 for models that do not lapse or guess.
     reliability : float
         Reliability: var(scores) / (var(scores) + mean sd^2).
     models, questions : tuple
@@ -96,10 +96,11 @@ def question_scores(
     responses : Responses or table of shape (models, questions)
         Binary answers; missing answers are assumed missing at random.
     loadings, thresholds : array of shape (models,), optional
-        Parameters of another fit, given together. Models with parameters of NaN are not included.
+        Loadings and thresholds of another fit, which must be given together. Models with
+        parameters of NaN are not included.
     lower, upper : array of shape (models,), optional
-        Lower and upper asymptotes of the probability of yes, for models that lapse or guess; by
-        default 0 and 1.
+        Lower and upper asymptotes of the probability of yes, for models that lapse or guess; the
+        default is 0 and 1.
     leave_one_out : bool
         Whether to compute leave-one-out scores.
 
@@ -111,9 +112,9 @@ def question_scores(
     Raises
     ------
     OptionError
-        If only one of `loadings` and `thresholds` is given, or asymptotes without them. The same
-        error is raised if a loading is not inside (-1, 1), or asymptotes are not increasing inside
-        [0, 1].
+        If only one of `loadings` and `thresholds` is given, or if asymptotes are given without
+        both. The same error is raised if a loading is not inside (-1, 1), or asymptotes are not
+        increasing inside [0, 1].
     ShapeError
         If the numbers of values and of models differ, or no model can be included.
 

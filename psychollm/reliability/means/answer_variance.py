@@ -85,7 +85,7 @@ class AnswerVariance(Result):
         return np.asarray(np.sqrt((between + self.within.value / k) / n))
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model."""
+        """Return a table with one row per model."""
         import pandas as pd
 
         table = self.mean.to_frame().rename(columns={"value": "mean"})

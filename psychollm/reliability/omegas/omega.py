@@ -122,7 +122,7 @@ class Omega(Result):
     heywood: bool  # whether a uniqueness of an item or factor is at its bound
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per coefficient; subscales are last."""
+        """Return a table with one row per coefficient; subscales are last."""
         return coefficient_rows(self, NAMES)
 
     def loadings(self) -> "pd.DataFrame":

@@ -71,7 +71,7 @@ class OmegaCategorical(Result):
     variance: str  # source of the variance of the total score
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per coefficient."""
+        """Return a table with one row per coefficient."""
         return coefficient_rows(self, NAMES).drop(columns="of")
 
     def summary(self) -> str:
