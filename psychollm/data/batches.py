@@ -1,4 +1,4 @@
-"""Long tables read in batches of codes and of labels, numbered in order of occurrence."""
+"""Long tables read in batches of codes and labels; labels are numbered in order of occurrence."""
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -250,7 +250,7 @@ class _Piece:
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """A batch of codes with two columns of labels, encoded by dictionaries or as integers."""
+    """A batch of codes with two columns of labels, which are dictionary-encoded or integers."""
 
     row: Any
     column: Any
@@ -343,7 +343,7 @@ def coded_batch(rows: Any, source: Source, name: object, start: int) -> Coded:
 
 
 def _encoded(column: Any, name: str, where: str, start: int) -> Any:
-    """Return labels as integers or encoded by a dictionary."""
+    """Return a column of labels as integers, or encoded by a dictionary."""
     types = require("pyarrow.types", extra="io", purpose="reading long tables batch by batch")
     if column.null_count:
         first = start + column.is_null().index(True).as_py()

@@ -201,7 +201,7 @@ def _of_files(paths: list[Path], source: Source, n_jobs: int | None, name: str) 
 
 
 def _of_blocks(blocks: Iterable[Any], source: Source, n_jobs: int | None) -> Generator[Coded]:
-    """Yield the batches of successive blocks."""
+    """Yield the batches of successive blocks of a source."""
     for number, block in enumerate(_read(blocks, "these blocks"), start=1):
         if _is_path(block):
             yield from coded_batches(block, source, n_jobs=n_jobs).stream

@@ -1,4 +1,4 @@
-"""Expected answers: a method shared by every item response and factor model."""
+"""Expected answers, a method that all item response and factor models share."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, TypeAlias

@@ -53,7 +53,7 @@ class ScanLabels(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
 class InFolder(Sparse):
-    """The filled cells in a folder.
+    """The filled cells that are stored in a folder.
 
     An `InFolder` is pickled as the path of its folder, so a worker must have access to the same
     disk.
@@ -126,7 +126,7 @@ def read_cells(
 
 @contextmanager
 def new_folder(folder: str | PathLike[str] | None) -> Iterator[Path]:
-    """Yield an empty folder; after an error it is emptied, or deleted if it was new."""
+    """Yield an empty folder; after an error, the folder is emptied, or deleted if it was new."""
     path = Path(tempfile.mkdtemp(prefix="psychollm-scan-")) if folder is None else _path(folder)
     with _written(path):
         if (path / _ABOUT).exists():

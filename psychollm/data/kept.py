@@ -80,7 +80,7 @@ class Dense:
         return model, question, int(self.codes[model, question])
 
     def taken(self, models: IntArray | None, questions: IntArray | None) -> Dense:
-        """Return some models or questions, in the order given."""
+        """Return the table of some models or questions, in the order given."""
         codes, missing = self.codes, self.missing
         if models is not None:
             codes, missing = codes[models], missing[models]
@@ -230,7 +230,7 @@ class Sparse:
         )
 
     def taken(self, models: IntArray | None, questions: IntArray | None) -> Sparse:
-        """Return some models or questions, in the order given."""
+        """Return the table of some models or questions, in the order given."""
         if models is None and questions is None:
             return self
         to_row, to_column = _places(questions, self.n_questions), _places(models, self.n_models)

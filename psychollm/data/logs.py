@@ -1,4 +1,4 @@
-"""Evaluation logs as one table of responses.
+"""Functions that read evaluation logs as one table of responses.
 
 If a log is ambiguous, readers raise an error instead of guessing: the caller chooses among several
 scorers, the treatment of repeated answers, and the threshold of graded scores. By default, a

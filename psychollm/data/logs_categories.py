@@ -51,7 +51,7 @@ def read_categories(
     Returns
     -------
     DataFrame
-        One row per answer, with columns model, question, run and response.
+        Table with one row per answer, and the columns model, question, run and response.
         `psychollm.reliability.Ratings.from_long` accepts it, for agreement and for the proportion
         of each category (`psychollm.reliability.response_shares`).
 

@@ -24,8 +24,8 @@ class ScoreLog(Result):
     Parameters
     ----------
     frame : DataFrame
-        One row per answer, with columns model, question, score, task, repeat, scorer, filter,
-        error, confidence, format, source.
+        Table with one row per answer, and the columns model, question, score, task, repeat,
+        scorer, filter, error, confidence, format and source.
     scorers, filters : mapping of str to str
         Scorer and filter of each task; "" if the task has only one.
     n_logs : int

@@ -308,7 +308,7 @@ def _codes(column: "pd.Series[Any]", name: Callable[[int], str]) -> tuple[IntArr
 
 
 def _kept(cell: IntArray, duplicates: Duplicates, pair: Callable[[int, int], str]) -> BoolArray:
-    """Return a mask of rows, one per cell; of several rows, keep one or raise an error."""
+    """Return a mask of rows that keeps one row per cell, or raise an error for repeated cells."""
     import pandas as pd
 
     index = pd.Index(cell)

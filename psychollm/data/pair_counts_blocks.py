@@ -85,7 +85,7 @@ class Bits:
             self._planes = planes
 
     def finished(self, rows: list[Any], columns: list[Any]) -> Planes:
-        """Return the planes without unused space."""
+        """Return the bit planes without unused space."""
         words = -(-len(columns) // 64)
         yes, answered = (
             np.ascontiguousarray(plane[: len(rows), :words]) for plane in self._planes
@@ -176,7 +176,7 @@ def count_blocks(
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """The counts of a block."""
+    """Pair counts of one block."""
 
     labels: Labels  # k
     units: Labels  # labels of the units over which answers are counted
@@ -198,7 +198,7 @@ def _counted(block: Block, *, source: Source, of: Axis) -> _Counted:
 
 
 class _Total:
-    """The sum of counts over all blocks so far."""
+    """Sum of the pair counts of all blocks so far."""
 
     def __init__(self, of: Axis) -> None:
         self.names: list[str] = []  # names of the blocks for messages
@@ -233,7 +233,7 @@ class _Total:
             self._arrays = arrays
 
     def counts(self) -> PairCounts:
-        """Return the sums of the counts."""
+        """Return the sums of the pair counts."""
         if not self.names:
             msg = "blocks is empty: pass at least one file or table"
             raise InputError(msg)
@@ -323,9 +323,9 @@ def stream_responses(
 ) -> Responses:
     """Read long Parquet files as a table, using little more memory than the table itself.
 
-    The result equals ``scan(...).responses()`` and takes three bytes per cell. If this exceeds
-    1 GB and less than a third of the cells are filled, the result is a sparse table, which takes
-    three bytes per answer.
+    The result equals ``scan(...).responses()`` and takes three bytes per cell. If the table would
+    exceed 1 GB and less than a third of the cells are filled, the result is a sparse table, which
+    takes three bytes per answer.
 
     Parameters
     ----------

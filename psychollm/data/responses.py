@@ -210,9 +210,10 @@ class Responses(Result):
         Returns
         -------
         Responses
-            Table, which is sparse if its ``is_sparse`` is True. Functions based on pair counts
-            accept a sparse table; their memory and time depend on the number of answers, not on
-            the number of cells. Other functions require a table converted by `dense`.
+            Table of responses; its attribute ``is_sparse`` is True if the table is sparse.
+            Functions based on pair counts accept a sparse table; their memory and time depend on
+            the number of answers, not on the number of cells. Other functions require a table
+            converted by `dense`.
 
         Raises
         ------
@@ -411,7 +412,7 @@ class Responses(Result):
         models: Iterable[Any] | None = None,
         questions: Iterable[Any] | None = None,
     ) -> "Responses":
-        """Return some models or questions, in the order given.
+        """Return the table of some models or questions, in the order given.
 
         Parameters
         ----------

@@ -71,7 +71,7 @@ class Scan(Responses):
 
     @property
     def folder(self) -> Path:
-        """Folder of the cells."""
+        """Folder that contains the cells."""
         return cast("InFolder", self._kept).folder
 
     @property

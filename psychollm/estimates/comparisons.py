@@ -102,8 +102,8 @@ def max_t(value: Any, draws: Any, *, df: Any = None, level: float = 0.95) -> Max
     value : array_like (m,)
         Estimates, whose null value is zero. NaN estimates are not part of the family.
     draws : array_like (resamples, m)
-        The same estimates in the resamples; NaN draws are ignored. A stable quantile needs several
-        thousand resamples.
+        Estimates in the resamples; NaN draws are ignored. A stable quantile needs several thousand
+        resamples.
     df : float or array_like (m,), optional
         Degrees of freedom of the standard errors (2): number of questions or clusters minus one.
         By default, standard errors are treated as known.

@@ -106,7 +106,7 @@ def _cell(column: Column, i: int, marks: dict[str, str]) -> Cell:
 
 
 def _letter(k: int) -> str:
-    """Return a, b, ..., z, aa, ab, ... for 0, 1, ..."""
+    """Return the footnote letters a, b, ..., z, aa, ab, ... for the numbers 0, 1, ..."""
     first, last = divmod(k, 26)
     return (ascii_lowercase[first - 1] if first else "") + ascii_lowercase[last]
 

@@ -101,7 +101,7 @@ class Null(Result):
     statistic : str
         Name of the statistic.
     alternative : str
-        "greater", "less" or "two-sided".
+        Alternative hypothesis: "greater", "less" or "two-sided".
     mixing : Mixing or None
         Diagnostic of the Markov chain of the scheme "both_margins".
     """

@@ -51,15 +51,15 @@ _MAX_GROUPS = 200
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """Number of resamples and of workers, for every argument ``bootstrap=``.
+    """Numbers of resamples and workers, which every argument ``bootstrap=`` accepts.
 
     ``bootstrap=500`` is short for ``bootstrap=Bootstrap(500)``.
 
     Attributes
     ----------
     n : int
-        Number of resamples. With 0, no resamples are drawn if the interval has a closed form, and
-        differences between models are not available.
+        Number of resamples. With ``bootstrap=0``, no resamples are drawn if the interval has a
+        closed form, and differences between models are not available.
     n_jobs : int, optional
         Number of workers; -1 uses all processors. None means one worker, or the setting of
         `joblib.parallel_config`. Results do not depend on the number of workers.

@@ -1,4 +1,4 @@
-r"""The conditional likelihood of the Rasch model: elementary symmetric functions in logarithms.
+r"""Conditional likelihood of the Rasch model, from logarithms of symmetric functions.
 
 With :math:`e_j` the easiness of item j, the elementary symmetric functions of the first k items
 

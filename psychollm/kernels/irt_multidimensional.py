@@ -236,7 +236,7 @@ def _workspace(n_items):
 
 @njit
 def _nodes(low, count, points, mode, root, shift, theta):
-    """Fill distances root'^-1 t from the mode, and nodes, for the points from `low` on."""
+    """Fill the distances root'^-1 t from the mode, and the nodes, for points from `low` on."""
     size = mode.size
     for b in range(count):
         for i in range(size - 1, -1, -1):

@@ -1,9 +1,9 @@
-r"""Steps of the items' normal posteriors in one iteration of variational EM.
+r"""Updates of the items' normal posteriors in one iteration of variational EM.
 
 An item has mean m, covariance :math:`C = R R^\top` with R lower triangular, scores g at pairs of
 points :math:`m \pm \sqrt{q} R_k`, and a prior with precision :math:`w P` around c. The expected
-curvature :math:`H` in units of R comes from differences of the scores (Price's theorem); negative
-eigenvalues are set to 0. The old and the new precision are mixed, and the mean moves:
+curvature :math:`H` in units of R is computed from differences of the scores (Price's theorem);
+negative eigenvalues are set to 0. The old and the new precision are mixed, and the mean moves:
 
 .. math:: T = s (H + w R^\top P R) + (1 - s) I, \quad C' = R T^{-1} R^\top, \quad
           m' = m + h \, C' (\bar g - w P (m - c)).
@@ -151,7 +151,7 @@ def _curvature(R, at_points, bend, work):
 
 @njit
 def _precision(R, prior, weight, share, bend, total):
-    """Fill the lower triangle of the root of T."""
+    """Fill the lower triangle of the root of the new precision T, in units of R."""
     q = R.shape[0]
     for a in range(q):
         for b in range(a + 1):
@@ -166,7 +166,7 @@ def _precision(R, prior, weight, share, bend, total):
 
 @njit
 def _pull(prior, weight, mean, pull):
-    """Fill w P (m - c)."""
+    """Fill the prior's gradient w P (m - c)."""
     for a in range(mean.size):
         pull[a] = 0.0
         for b in range(mean.size):
@@ -192,7 +192,7 @@ def _length(R, total, last, unit):
 
 @njit
 def _covariance(R, total, covariance, work):
-    """Fill C': products of the rows of R with the inverse root of T."""
+    """Fill the new covariance C', products of the rows of R with the inverse root of T."""
     q = R.shape[0]
     for a in range(q):
         for b in range(q):

@@ -61,7 +61,7 @@ def pack(table: FloatArray, counts: FloatArray, used: IntArray, rating: IntArray
 
 @njit
 def start(m: float, k: float, counts: FloatArray, used: IntArray, point: FloatArray) -> None:
-    """Fill `point` with criteria at which correct answers have the ratings of all answers."""
+    """Fill `point` with criteria that give correct answers the distribution of all ratings."""
     point[0], point[point.size - 1] = m, k
     cut = 1
     for response in range(2):

@@ -1,6 +1,6 @@
 r"""Null replicates of correlation matrices: kernels draw bits, count pairs and correlate.
 
-These functions draw random tables with given margins:
+Three functions draw random tables with given margins:
 
 * `shuffle_rows` keeps the number of yes answers and the missing cells of every row.
 * `shuffle_columns` keeps the number of yes answers and the missing cells of every column.
@@ -9,8 +9,8 @@ These functions draw random tables with given margins:
 For a row with m yes answers among n answers, the yes answers are a uniform random m-subset. The
 subset is drawn 64 questions at a time: bits of words are set with probability near m / n, by a few
 ANDs and ORs of random words, and then single bits are set or cleared at random until m are set.
-Given its size, the set of bits is uniform before this repair, and each step of the repair keeps it
-uniform.
+Given its size, the set of bits is uniform before single bits are set or cleared, and each such
+step keeps it uniform.
 
 References
 ----------

@@ -76,7 +76,7 @@ def fill_margins(codes, cuts):
 
 @njit
 def correlate_answers(codes, rule, fixed, cuts, matrix):
-    """Fill `matrix` (k, k) with polychoric correlations; undefined ones become zero."""
+    """Fill `matrix` (k, k) with polychoric correlations; undefined correlations become zero."""
     # `cuts` (k, C + 1) is filled with the cuts of all answers.
     size = cuts.shape[1]
     table, weights = np.empty((size - 1, size - 1)), np.empty(0)

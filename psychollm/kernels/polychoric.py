@@ -85,7 +85,7 @@ def copy_values(source, target):
 
 @njit
 def margin_cuts(counts, cuts):
-    """Fill the cuts (C + 1,) of a margin (C,), infinite at both ends; return the total."""
+    """Fill the thresholds (C + 1,) of a margin (C,), infinite at both ends; return the total."""
     total = counts.sum()
     below = 0.0
     cuts[0] = -math.inf
@@ -167,7 +167,7 @@ def _start(table):
 
 @njit
 def solve_ordered(table, t, u, corners):
-    """Maximise the likelihood of a table over rho, given the cuts."""
+    """Maximise the likelihood of a table over rho, given the thresholds."""
     # Returns rho, 1 - |rho|, steps, the last step in rho, status.
     low, high = -0.5 * math.pi, 0.5 * math.pi
     w, steps, move = _start(table), 0, 0.0
@@ -232,7 +232,7 @@ def _two_by_two(table, t, u, rule, fixed):
 
 @njit
 def correlate_ordered(table, t, u, rule, fixed, corners):
-    """Estimate one pair; return rho, 1 - |rho|, steps, residual, status."""
+    """Estimate all pairs from tables (p, C, C) and thresholds of all answers (k, C + 1)."""
     # `table` (C, C) may be changed by the rule; with `fixed` the cuts t, u are kept, otherwise
     # they are filled from the table's margins.
     rows, columns = margins_of(table)
@@ -257,7 +257,7 @@ def correlate_ordered(table, t, u, rule, fixed, corners):
 
 @njit
 def used_cuts(cuts):
-    """Return the number of distinct finite cuts."""
+    """Return the number of distinct finite thresholds."""
     used = 0
     for c in range(1, cuts.size):
         used += math.isfinite(cuts[c]) and cuts[c] != cuts[c - 1]

@@ -162,7 +162,7 @@ def influence_pairs(tables, margins, cuts, estimate, rules, out):
 
 @njit
 def _prepare(table, t, u, rule, fixed):
-    """Fill the cuts that the estimate of a pair used."""
+    """Fill the thresholds that were used to estimate a pair."""
     rows, columns = margins_of(table)
     if used_answers(rows) != 2 or used_answers(columns) != 2:
         filled(table, rule)

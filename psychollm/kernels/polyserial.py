@@ -1,10 +1,11 @@
 r"""Polyserial correlation of a continuous score with the normal variable behind ordered answers.
 
-Given a standardised score z, an answer a between the cuts :math:`t_a, t_{a+1}` has the probability
+Given a standardised score z, an answer a between the thresholds :math:`t_a, t_{a+1}` has the
+probability
 
 .. math:: P_a(z) = \Phi(v_{a+1}) - \Phi(v_a), \qquad v_c = (t_c - \rho z) / \sqrt{1 - \rho^2}.\;(1)
 
-The estimate is the root of the score function in :math:`\rho`. In a first step, the cuts are
+The estimate is the root of the score function in :math:`\rho`. In a first step, the thresholds are
 computed from the answers' proportions, and the mean and standard deviation from the scores. With
 :math:`D_c = \varphi(v_c)\,v'_c`, :math:`v'_c = (\rho t_c - z) / (1 - \rho^2)^{3/2}`, a unit
 contributes
@@ -13,8 +14,8 @@ contributes
           + \sum_c K_c \frac{1[a < c] - F_c}{\varphi(t_c)}
           + M z + \tfrac12 S (z^2 - 1)\Big]                                              \quad (2)
 
-to the estimate. K are the derivatives of the mean score with respect to the cuts, and M and S
-those with respect to the mean and the logarithm of the standard deviation of the scores. The
+to the estimate. K are the derivatives of the mean score with respect to the thresholds, and M and
+S those with respect to the mean and the logarithm of the standard deviation of the scores. The
 information I is the negative derivative of the mean score with respect to :math:`\rho`. All these
 derivatives are computed by central differences of the mean score, which are cheap and accurate to
 ten digits.
@@ -90,7 +91,7 @@ def solve_serial(z, codes, t, start):
 
 @njit
 def serial_errors(z, codes, t, rho):
-    """Return standard errors of rho with estimated and with known cuts, mean and SD."""
+    """Return standard errors of rho, with thresholds, mean and SD estimated or known."""
     n = z.size
     information = -mean_score(z, codes, t, rho, 0.0, 1.0)[1]
     h = SPACING

@@ -80,7 +80,7 @@ def next_word(state: WordArray) -> np.uint64:
 
 @njit
 def fill_words(state: WordArray, words: WordArray) -> None:
-    """Fill `words` as `next_word` would."""
+    """Fill `words` with the random words that `next_word` would return."""
     s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
     for i in range(words.size):
         words[i], s0, s1, s2, s3 = advance(s0, s1, s2, s3)
@@ -89,7 +89,7 @@ def fill_words(state: WordArray, words: WordArray) -> None:
 
 @njit
 def fill_normals(state: WordArray, out: FloatArray, squares: FloatArray) -> None:
-    """Fill `out` as `normal` would; `squares` is work space of the same size."""
+    """Fill `out` with the numbers that `normal` would return; `squares` is a work array."""
     s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
     count = 0
     while count < out.size:  # no branches: the next pair overwrites a rejected one

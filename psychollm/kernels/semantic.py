@@ -1,6 +1,6 @@
 r"""Classes of sampled answers: their frequencies and the entropy of the answer.
 
-Of M sampled answers to one question, :math:`n_k` fall into class k. With log-likelihoods
+Of M sampled answers to one question, :math:`n_k` are in class k. With log-likelihoods
 :math:`\ell_i`,
 
 .. math:: \hat p_k = n_k / M,  \qquad
@@ -95,7 +95,7 @@ def modal_classes(codes: NDArray[np.int32], right: FloatArray, out: FloatArray) 
 
 @njit
 def _share_in_other_half(codes, order, n, counts, others):
-    """Return the proportion in the second half of the class most frequent in the first half."""
+    """Return the second half's proportion of the class most frequent in the first half."""
     counts[:] = 0.0
     others[:] = 0.0
     half = n // 2

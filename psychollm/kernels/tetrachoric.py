@@ -328,7 +328,7 @@ def adjust_table(n11, n10, n01, n00, rule):
 
 @njit
 def corrected_table(n11, n10, n01, n00, tau, rule, fixed):
-    """Return a table after the continuity correction, its thresholds, and what was done."""
+    """Return a table after the continuity correction, its thresholds, and the status."""
     # With `fixed` the thresholds `tau` of the pair are kept; otherwise they are those of the
     # table, recomputed if the continuity correction changes its margins.
     tau1, tau2 = tau

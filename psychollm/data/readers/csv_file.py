@@ -1,6 +1,6 @@
 """Reader of wide or long CSV files, plain or gzipped, separated by commas, semicolons or tabs.
 
-A wide file has a line per model, with its label and its answers to all questions. The header
+A wide file has a line per model, with the model's label and answers to all questions. The header
 contains the labels of the questions. A long file has a line per answer.
 
 This module parses text itself, because pandas renames repeated columns, treats a model named

@@ -271,7 +271,8 @@ def read_clusters(
     Parameters
     ----------
     path : path
-        Long file of answers, or a list with one line per question: its label, then its cluster.
+        Long file of answers, or a list with one line per question, which contains its label and
+        its cluster.
     column : str, optional
         Column of a long file with the cluster; if omitted, the file is read as a list.
     model : str, optional
