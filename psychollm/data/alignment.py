@@ -15,8 +15,8 @@ class Aligned(Result):
 
     first: Responses
     second: Responses
-    models_left_out: tuple[Labels, Labels]  # models in the first only, and in the second only
-    questions_left_out: tuple[Labels, Labels]  # questions in the first only, in the second only
+    models_left_out: tuple[Labels, Labels]  # models only in the first, or second, table
+    questions_left_out: tuple[Labels, Labels]  # questions only in the first, or second, table
 
     def summary(self) -> str:
         """Describe the common and the omitted models and questions in sentences."""

@@ -393,7 +393,7 @@ def _keys(samples: Sequence[Sample]) -> list[tuple[str, int] | None]:
     return keyed
 
 
-# These settings describe how questions were presented, not the respondent.
+# The following settings describe how questions were presented, not the respondent.
 _PUT = ("num_fewshot", "system_instruction", "max_train_instances", "method", "instructions")
 
 

@@ -110,7 +110,7 @@ def corrected(
     expected = np.maximum(expected, _LEAST_ERROR)
     errors = scores - predicted
     over = [np.divide(1.0, b.pi, out=np.ones_like(b.pi), where=b.pi > 0.0) for b in blocks]
-    # These sums avoid BLAS, whose threads can take a thousand times as long on busy cores.
+    # The sums below avoid BLAS, whose threads can take a thousand times as long on busy cores.
     variances = np.array([((inverse - 1.0) * expected).sum() for inverse in over])
     share = 1.0 / np.maximum(variances, _TINY)
     share /= share.sum()

@@ -43,7 +43,7 @@ from psychollm.kernels._jit import njit
 LINE, INTERCEPT, SLOPE, FIXED = 0, 1, 2, 3
 # The penalty covers, in this order, no coefficient, the intercept, and both coefficients.
 NO_PENALTY, PENALTY_INTERCEPT, PENALTY_LINE = 0, 1, 2
-# These are the values that `classify` returns.
+# `classify` returns one of the following values.
 EMPTY, ONE_CLASS, ONE_VALUE, SEPARATED, ORDINARY = 0, 1, 2, 3, 4
 
 # Newton's method stops when the gain of a step, in units of (1), is below the tolerance. The error
@@ -153,10 +153,10 @@ def _newton_step(totals, at, free, step):
 @njit
 def maximise(data, theta, free, penalty):
     """Move `theta` (2,) = (a, b) to the maximum of equation (1), and return the maximum."""
-    # This is Newton's method; a long step that lowers the objective is halved. Without the
-    # penalty, the method converges quadratically, so the objective is not evaluated again after
-    # the last step. With the penalty, the step ignores the penalty's curvature, and convergence is
-    # linear.
+    # The maximum is found by Newton's method; a long step that lowers the objective is halved.
+    # Without the penalty, the method converges quadratically, so the objective is not evaluated
+    # again after the last step. With the penalty, the step ignores the penalty's curvature, and
+    # convergence is linear.
     totals, at, step = np.empty(6), np.empty(3), np.empty(2)
     tolerance = _TOLERANCE if penalty == NO_PENALTY else _TOLERANCE_PENALISED
     evaluate(data, theta, penalty, totals, at)

@@ -56,7 +56,7 @@ def murphy_terms(
     values: FloatArray, starts: IntArray, correct: FloatArray, wrong: FloatArray, out: FloatArray
 ) -> None:
     """Fill `out` (resamples, 6) with the three terms of (1), and their unbiased versions (2)."""
-    # All are NaN where a resample has no answers; (2) is NaN where no bin has more than one
+    # All terms are NaN where a resample has no answers; (2) is NaN where no bin has more than one
     # answer.
     bins = starts.size - 1
     stated, hits, size = np.empty(bins), np.empty(bins), np.empty(bins)

@@ -22,8 +22,8 @@ from psychollm.kernels.pairwise_likelihood import pair_margins
 from psychollm.kernels.random import as_uniform, fill_normals, fill_words, seed_stream
 
 REACH = 3.2
-# Coefficients of the minimax odd polynomial of degree 9 on [-REACH, REACH]. NEARLY bounds its
-# error for all c, because c is clipped to this interval.
+# Coefficients of the minimax odd polynomial of degree 9 on [-REACH, REACH]. NEARLY bounds the
+# error of the polynomial for all c, because c is clipped to this interval.
 C1, C3, C5, C7, C9 = (
     0.3974084545444216,
     -0.06304313064367971,

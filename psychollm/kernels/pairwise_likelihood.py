@@ -47,7 +47,7 @@ Z_BOUND = math.atanh(BOUND)
 START_BOUND = 0.95
 RIDGE = 1e-9
 HALF_COUNT = 0.5
-# At the bound, z can change without changing the likelihood. This also counts as convergence.
+# At the bound, z can change without changing the likelihood, which also counts as convergence.
 ROUNDING, LEVEL_CHANGE = 1e-13, 1e-3
 SLACK = 1e-7  # largest relative decrease of the value in a step, as a multiple of the tolerance
 CONVERGED, STALLED, OUT_OF_STEPS = 0, 1, 2

@@ -74,8 +74,8 @@ def next_word(state: WordArray) -> np.uint64:
     return result
 
 
-# These loops keep the state in registers. With `next_word`, the state would be written to memory
-# at each step, because the compiler cannot rule out that it overlaps the output array.
+# The loops below keep the state in registers. With `next_word`, the state would be written to
+# memory at each step, because the compiler cannot rule out that it overlaps the output array.
 
 
 @njit

@@ -51,7 +51,7 @@ def _continued(x: float) -> float:
         shift -= 1.0 / y
         y += 1.0
     z = 1.0 / (y * y)
-    # This is the asymptotic series of digamma; at y >= 10 the first term left out is below 2e-14.
+    # In this asymptotic series of digamma, the first omitted term is below 2e-14 at y >= 10.
     series = z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z / 132))))
     return math.log(y) - 0.5 / y - series + shift + _EULER
 

@@ -173,8 +173,9 @@ def _excess(cells, tau1, tau2, angle, top, critical):
 @njit
 def _profile_limit(cells, tau, start, end, step, limits):
     """Return the angle where the profile crosses its critical value; `end` without a crossing."""
-    # The search steps outwards from the maximum until the crossing is bracketed. It then uses
-    # false position with Illinois weights, because the signed root is almost linear in the angle.
+    # The search steps outwards from the maximum until the crossing is bracketed. The search then
+    # uses false position with Illinois weights, because the signed root is almost linear in the
+    # angle.
     if start == end:
         return end
     tau1, tau2 = tau

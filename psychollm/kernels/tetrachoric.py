@@ -249,8 +249,8 @@ def _score(n11, n10, n01, n00, tau1, tau2, rho):
 @njit
 def solve_fixed(n11, n10, n01, n00, tau1, tau2):
     """Maximise the likelihood over rho at given thresholds."""
-    # This is Newton's method for the angle w, with rho = sin(w), inside a bracket. It returns rho,
-    # 1 - |rho|, steps, residual (the last step in rho), and status.
+    # The maximum is found by Newton's method for the angle w, with rho = sin(w), inside a bracket.
+    # Returns rho, 1 - |rho|, steps, residual (the last step in rho), and status.
     if min(n10, n01) <= 0.0 and min(n11, n00) > 0.0:
         return 1.0, 0.0, 0, 0.0, AT_BOUND
     if min(n11, n00) <= 0.0 and min(n10, n01) > 0.0:
