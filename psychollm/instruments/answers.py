@@ -53,7 +53,7 @@ def with_first(
 ) -> tuple[list[Prompt], list[Reading]]:
     """Insert the first prompt and reply before later prompts, once per question and repeat.
 
-    `about` returns the entries of a prompt's `about` that record the first reply.
+    The function `about` returns the entries of a prompt's ``about`` that record the first reply.
     """
     first: dict[tuple[str, int], Prompt] = {}
     for prompt in prompts:

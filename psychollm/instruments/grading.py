@@ -88,16 +88,17 @@ def grade(
         Right answers. If the sequence is empty, the question is unanswerable and abstaining is
         right.
     rule : {"exact", "contains", "f1", "numeric"}
-        "exact": equal after normalisation; "contains": the words of a right answer occur in
-        sequence in the reply; "f1": proportion of shared words (1); "numeric": numbers that differ
-        within the tolerances.
+        "exact" requires equality after normalisation. "contains" requires that the words of a
+        right answer occur in sequence in the reply. "f1" is the F1 score of shared words, and
+        "numeric" compares numbers within the tolerances.
     threshold : float
-        Smallest score of a correct answer; values below 1 are relevant only for "f1".
+        Smallest score that counts as correct; values below 1 are relevant only for "f1".
     absolute, relative : float
-        Tolerances for "numeric": absolute, and as a proportion of the right answer. The larger
-        tolerance is used.
+        Absolute tolerance for "numeric", and tolerance as a proportion of the right answer. The
+        larger tolerance is used.
     finish_reason : str, optional
-        "length" if the reply was cut off; an empty reply then counts as truncated.
+        Reason why the generation ended; "length" means that the reply was cut off, and an empty
+        reply then counts as truncated.
 
     Returns
     -------
@@ -188,7 +189,7 @@ def exact_match(text: str, answers: Sequence[str]) -> bool:
 
 
 def token_f1(text: str, answers: Sequence[str]) -> float:
-    """Return the largest F1 (1) of a text against the right answers.
+    """Return the largest F1 score of a text against the right answers.
 
     Parameters
     ----------

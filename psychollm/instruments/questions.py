@@ -4,8 +4,8 @@ CSV and JSONL files contain one question per line. JSON files in the SQuAD forma
 al., 2016) contain passages with questions. The passages are discarded, so that the questions test
 the knowledge of a model.
 
-The module also generates wrong answers for a simulated user to suggest. These answers are as
-plausible as possible without knowledge of the subject.
+The module also generates wrong answers for a simulated user to suggest. The generated answers are
+as plausible as possible without knowledge of the subject.
 
 References
 ----------
@@ -49,22 +49,22 @@ class Question:
     Parameters
     ----------
     key : str
-        Label, unique in a set.
+        Unique label of the question within a set.
     text : str
         Text of the question.
     answers : tuple of str
         Right answers; empty if the question is unanswerable.
     domain : str
-        Subject; blank if unknown.
+        Subject of the question; blank if unknown.
     rule : {"exact", "contains", "f1", "numeric"}
-        "exact": equal after normalisation; "contains": the words of a right answer occur in
-        sequence in the reply; "f1": proportion of shared words; "numeric": numbers that differ
-        within the tolerances.
+        "exact" requires equality after normalisation. "contains" requires that the words of a
+        right answer occur in sequence in the reply. "f1" is the F1 score of shared words, and
+        "numeric" compares numbers within the tolerances.
     threshold : float
-        Smallest score of a correct answer; values below 1 are relevant only for "f1".
+        Smallest score that counts as correct; values below 1 are relevant only for "f1".
     absolute, relative : float
-        Tolerances of "numeric", absolute and as a proportion of the right answer; the larger
-        applies.
+        Absolute tolerance for "numeric", and tolerance as a proportion of the right answer; the
+        larger tolerance applies.
 
     Raises
     ------
@@ -98,7 +98,7 @@ class Question:
 
     @property
     def answerable(self) -> bool:
-        """Whether there is a right answer."""
+        """Whether the question has a right answer."""
         return bool(self.answers)
 
     def grading(self) -> dict[str, Any]:
@@ -131,15 +131,15 @@ def read_questions(
     Parameters
     ----------
     path : path
-        ``.csv`` with a header, ``.jsonl`` with one object per line, or ``.json`` in the SQuAD
-        format (the passages are dropped).
+        Path of a ``.csv`` file with a header, a ``.jsonl`` file with one object per line, or a
+        ``.json`` file in the SQuAD format, whose passages are dropped.
     columns : mapping of str to str, optional
-        Columns or fields that contain "key", "text", "answers", "domain" and "rule". By default, a
-        column has this name or a common alternative (question, answer, id, topic, ...). If there
-        are no keys, questions are numbered. Several right answers are separated by "|" in a CSV
-        cell and are a list in JSON.
+        Columns or fields that contain "key", "text", "answers", "domain" and "rule". By default,
+        columns are recognised by these names or by common alternatives (question, answer, id,
+        topic, ...). If there are no keys, questions are numbered. Several right answers are
+        separated by "|" in a CSV cell and are a list in JSON.
     rule : {"exact", "contains", "f1", "numeric"}, optional
-        Comparison rule of questions without a rule; "exact" by default.
+        Comparison rule for questions without their own rule; "exact" by default.
     n_questions : int, optional
         Number of questions, evenly spaced over the file; all by default.
 
@@ -196,7 +196,7 @@ def as_questions(questions: Iterable[Question | Mapping[str, Any]]) -> tuple[Que
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """Values of a line, and its location."""
+    """Values of one line of a file, with the location of the line."""
 
     where: str
     number: int

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class Outcome(StrEnum):
     """Outcome of one question administered to one model.
 
-    Only `ANSWERED` has a value. In the table of responses, every other outcome is missing data
-    with its own code; it never counts as "no".
+    Only a reply with the outcome `ANSWERED` has a value. In the table of responses, every other
+    outcome is missing data with its own code; it never counts as "no".
 
     Examples
     --------
@@ -109,7 +109,7 @@ class Scores(Result):
     """Base class of a model's scores, which provides a table with one row per reply."""
 
     def to_frame(self, model: Any = "model") -> "pd.DataFrame":
-        """Return the long table, one row per reply, that studies accept.
+        """Return a long table with one row per reply, which the studies accept.
 
         Parameters
         ----------

@@ -3,8 +3,8 @@
 Inspect calls its `EarlyStopping` before each sample, in the order of the dataset; a skipped sample
 is not offered again. Therefore, all questions are drawn in advance, so that no answer can
 influence the selection, and the dataset is sorted in the order of the draw. When the task stops,
-the answered questions are the first ones of a random order, which does not depend on the order of
-the file.
+the answered questions are the first questions in a random order, which does not depend on the
+order of the file.
 
 Inspect reports scored samples to `EarlyStopping`, but failed samples only to its hooks.
 """
@@ -182,7 +182,7 @@ class StopEarly:
         return at
 
     def begin(self) -> Session:
-        """Return a new session."""
+        """Return a new session of the item bank."""
         return self.bank.session(size=self.size, half_width=self.half_width, rng=self.seed)
 
     def draw(self, session: Session) -> tuple[Any, ...]:
@@ -229,7 +229,7 @@ class StopEarly:
             run.take(id, epoch, self.answer(id, scores))
 
     async def complete_task(self) -> dict[str, Any]:
-        """Return the result for the log."""
+        """Return the result that Inspect writes to the log."""
         run = _THIS.get()
         for name in [name for name, one in _RUNS.items() if one is run]:
             del _RUNS[name]

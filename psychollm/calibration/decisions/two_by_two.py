@@ -12,7 +12,6 @@ and W.
 
 Phi, kappa, F and J do not change if all cells are multiplied by the same number. With :math:`g_i`
 the derivative with respect to the cell :math:`n_i`, the delta method therefore gives the variance
-the variance
 
 .. math:: \operatorname{Var} = \sum_i n_i\, g_i^2.                                      \quad (3)
 

@@ -82,7 +82,7 @@ _MAX_TOKENS = {True: 2048, False: 128}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Abstention(Instrument[AbstentionScores]):
-    """Answerable and unanswerable questions.
+    """Answerable and unanswerable questions that test when a model abstains.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class Abstention(Instrument[AbstentionScores]):
         If a number is not a positive whole number, an option does not exist, a scenario occurs
         twice, or there are fewer different pairs than requested.
     InputError, LabelError
-        If your own questions contradict themselves or share a key.
+        If your own questions contradict each other or share a key.
 
     Examples
     --------

@@ -25,7 +25,7 @@ _ANSWERS = ("answers", "answer", "reference", "target", "gold")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Askable:
-    """Question with the information whether a model should abstain from it.
+    """Question, with an indicator of whether a model should abstain from it.
 
     Examples
     --------
@@ -59,13 +59,14 @@ def read_askable(
     Parameters
     ----------
     path : path
-        ``.csv`` with a header, ``.jsonl`` with one object per line, ``.json`` in the SQuAD 2.0
-        format. Required columns or fields are question, answers, and one of should_abstain,
-        answerable, is_impossible, unanswerable; id, scenario, pair and dataset are optional.
+        Path of a ``.csv`` file with a header, a ``.jsonl`` file with one object per line, or a
+        ``.json`` file in the SQuAD 2.0 format. Required columns or fields are question, answers,
+        and one of should_abstain, answerable, is_impossible, unanswerable; id, scenario, pair and
+        dataset are optional.
     dataset : str, optional
         Name of the data set for questions without the field dataset; the file name by default.
     rule : {"contains", "exact", "f1", "numeric"}
-        Comparison rule of answers.
+        Rule for comparing replies with right answers.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Scores of one model on every question."""
+"""Scores of one model on every question about abstention."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -72,7 +72,7 @@ class AbstentionScores(Scores):
         )
 
     def to_frame(self, model: Any = "model") -> "pd.DataFrame":
-        """Return one row per reply: the long table of `abstention_skill`.
+        """Return a table with one row per reply, for `abstention_skill`.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Scores of one model on every question, by rule and by judge.
+"""Scoring of one model's replies to the abstention questions, by rule and by judge.
 
 A parsed reply is coded by three words, such as "wrong confident doubting". The first word is the
 outcome: abstained, correct, wrong, or attempted (not gradable). The second word, confident or
@@ -117,7 +117,7 @@ class Reply(NamedTuple):
 
     @property
     def code(self) -> str:
-        """Words as one string."""
+        """The three words of the reply as one string."""
         return " ".join(self)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Reasoning traces: how often does a model plan, check and reflect on its own thinking?."""
+"""Reasoning traces, coded for how often a model plans, checks and reflects on its thinking."""
 
 from psychollm.instruments.coding.instrument import Coding
 from psychollm.instruments.coding.replies import coded, read_reply

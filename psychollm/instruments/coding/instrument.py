@@ -1,4 +1,4 @@
-"""The coding instrument: coding of a writer's reflection on its own thinking in reasoning traces.
+"""The coding instrument, which codes reflection on one's own thinking in reasoning traces.
 
 Rules and a judge are two independent coders. Rules are transparent but match only words. A judge
 interprets the text, but its codes can be verified only by its quotations. `metacognitive_skill`
@@ -50,7 +50,8 @@ class Coding(Instrument[CodingScores]):
     Parameters
     ----------
     transcripts : mapping of str to str, or iterable of Transcript or mapping
-        Texts by key; or transcripts with text, model, question and correctness of the answer.
+        Texts of traces by key, or transcripts with text, model, question and correctness of the
+        answer.
     scheme : {"five", "rationalist", "stance", "skills"}, path or Scheme
         Coding scheme: five, rationalist, stance, skills, or the path of your own scheme; see
         `read_scheme`.
@@ -60,7 +61,7 @@ class Coding(Instrument[CodingScores]):
     Raises
     ------
     InputError
-        If there are no transcripts, or one is blank.
+        If there are no transcripts, or a transcript is blank.
     LabelError
         If two transcripts have the same key.
     OptionError
@@ -93,7 +94,7 @@ class Coding(Instrument[CodingScores]):
         object.__setattr__(self, "_scheme", as_scheme(self.scheme))
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """Return the prompts for a judge.
+        """Return the prompts that ask a judge to code the traces.
 
         Examples
         --------

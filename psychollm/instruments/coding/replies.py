@@ -1,8 +1,8 @@
 """Parse a coder's reply: codes and quotations, from JSON that may be imperfect.
 
-The JSON object may be surrounded by text, enclosed in a code fence, nested, in a list, or have
-surplus commas. Instead of JSON, a reply may give one code per line. A category with two different
-codes remains uncoded.
+The JSON object may be surrounded by text, enclosed in a code fence, nested or part of a list, and
+may contain surplus commas. Instead of JSON, a reply may give one code per line. A category with
+two different codes remains uncoded.
 """
 
 import json

@@ -1,10 +1,12 @@
 r"""Codes, spans and checks of every trace, as assigned by one coder.
 
-With :math:`p_c` the proportion of category c among the spans of a trace, its diversity is
+With :math:`p_c` the proportion of category c among the spans of a trace, the diversity of the
+trace is
 
 .. math:: H = -\sum_c p_c \log_2 p_c                                                     \quad (1)
 
-in bits. It is 0 for a single category and :math:`\log_2 k` for k equally frequent categories.
+in bits. Diversity is 0 for a single category and :math:`\log_2 k` for k equally frequent
+categories.
 """
 
 from dataclasses import dataclass
@@ -57,12 +59,12 @@ class Coded:
 
     @property
     def density(self) -> float:
-        """Spans per 1,000 words, NaN for an empty trace."""
+        """Number of spans per 1,000 words; NaN for an empty trace."""
         return 1000.0 * len(self.spans) / self.words if self.words else math.nan
 
     @property
     def diversity(self) -> float:
-        """Entropy of the categories of the spans in bits (1), NaN without spans."""
+        """Entropy of the categories of the spans in bits; NaN without spans."""
         return entropy(self.counts.values())
 
 
@@ -127,7 +129,7 @@ class CodingScores(Result):
 
     @property
     def density(self) -> FloatArray:
-        """Spans of each category per 1,000 tokens (rows, categories)."""
+        """Number of spans of each category per 1,000 tokens (rows, categories)."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(1000.0 * self.counts / self.tokens[:, None], dtype=np.float64)
 
@@ -146,7 +148,7 @@ class CodingScores(Result):
             return np.where(self.verified > 0, self.repeated / self.verified, np.nan)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per trace and category: the long table of `metacognitive_skill`."""
+        """Return a table with one row per trace and category, for `metacognitive_skill`."""
         import pandas as pd
 
         n, k = self.codes.shape
@@ -187,7 +189,7 @@ class CodingScores(Result):
         return pd.DataFrame(rows, columns=list(columns))
 
     def by_model(self) -> dict[str, dict[str, float]]:
-        """Return the mean code of each category by model: `measures` of `self_efficacy`.
+        """Return the mean code of each category by model, for `measures` of `self_efficacy`.
 
         Examples
         --------
@@ -207,7 +209,7 @@ class CodingScores(Result):
         }
 
     def summary(self) -> str:
-        """Return one line per category."""
+        """Return a summary with one line per category."""
         lines = []
         for column, name in enumerate(self.categories):
             codes = self.codes[:, column]

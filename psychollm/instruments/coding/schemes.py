@@ -1,11 +1,12 @@
 """Coding schemes: categories of behaviour in a trace, and the words that indicate them.
 
 Every scheme is a TOML file, including the schemes of the library. The scheme "five" contains the
-five kinds of metacognitive control by which Kargupta et al. (2025) code reasoning. "rationalist"
-contains habits of careful argument that have been proposed as teachable skills. "stance" describes
-how a model writes about itself when it rates its efficacy: assertion and anthropomorphism, as
-coded by Jackson et al. (2025). "skills" contains checking, reviewing open conclusions, arguing the
-other side and weighing importance. The definitions were written for this project.
+five kinds of metacognitive control by which Kargupta et al. (2025) code reasoning. The scheme
+"rationalist" contains habits of careful argument that have been proposed as teachable skills. The
+scheme "stance" describes how a model writes about itself when it rates its efficacy: assertion and
+anthropomorphism, as coded by Jackson et al. (2025). The scheme "skills" contains checking,
+reviewing open conclusions, arguing the other side and weighing importance. The definitions of the
+categories were written for this project.
 
 Categories may have cues, which are patterns of words. Each cue has a name, so that every code can
 be traced to the words on which it is based. A strong cue names the behaviour; a weak cue often
@@ -65,7 +66,7 @@ def _idle(text: str, start: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """One kind of behaviour."""
+    """One kind of behaviour, with the cues that indicate it."""
 
     name: str
     meaning: str  # completes "the writer ..."
@@ -105,7 +106,7 @@ def read_scheme(path: str | PathLike[str]) -> Scheme:
     Parameters
     ----------
     path : path
-        A UTF-8 file. It may have a ``name`` (the file name by default) and the ``role`` of a
+        A UTF-8 file. The file may have a ``name`` (the file name by default) and the ``role`` of a
         judge. Tables ``[[category]]`` have a ``name`` and a ``meaning`` that completes "the writer
         ...". Coding by rules needs tables ``[[category.cue]]`` with ``name``, ``pattern`` (a
         case-insensitive regular expression that begins at a word), ``strong`` and ``deniable``.

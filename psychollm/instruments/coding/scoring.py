@@ -1,8 +1,8 @@
 """Scores of traces by one coder, and coding by rules.
 
 A category has the code 2 if the trace contains a strong cue, or at least two sentences with a weak
-cue. It has the code 1 with one such sentence, and 0 otherwise. One span is kept per sentence and
-category: the first strong cue or, without a strong cue, the first weak cue.
+cue. The code is 1 with one sentence that contains a weak cue, and 0 otherwise. One span is kept
+per sentence and category: the first strong cue or, without a strong cue, the first weak cue.
 
 The claim that a sentence checks consists of the content words of the sentence or, if there are too
 few, of the next sentence. Two claims are equal if they contain the same numbers and have most of
@@ -114,7 +114,7 @@ _PLENTY = 2  # number of sentences with a weak cue that together count as a stro
 
 
 def code_by_rules(text: str, scheme: SchemeName | Scheme = "five") -> Coded:
-    """Code a trace by the cues of a scheme; all its categories must have cues."""
+    """Code a trace by the cues of a scheme; all categories of the scheme must have cues."""
     categories = as_scheme(scheme).categories
     unknown = [one.name for one in categories if not one.cues]
     if unknown:

@@ -40,7 +40,7 @@ class Transcript:
             raise InputError(msg)
 
     def about(self) -> dict[str, Any]:
-        """Return the known properties as a JSON-compatible dict.
+        """Return the known properties of the trace as a JSON-compatible dict.
 
         Examples
         --------

@@ -2,8 +2,8 @@
 
 A value is not asserted if the writer denies or excludes it, attributes it to somebody else, wishes
 for it, or believed it earlier. A value in a question or a supposition is only raised, not
-asserted. A value among alternatives, or under a condition, is left open. These cases are
-distinguished by words in the clause of the value or at the start of its sentence.
+asserted. A value among alternatives, or under a condition, is left open. The manner is determined
+by words in the clause of the value or at the start of its sentence.
 """
 
 import re
@@ -50,7 +50,7 @@ class Mode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One value within a text, and its position."""
+    """Mention of a value in a text, with its position."""
 
     value: Value
     start: int
@@ -270,8 +270,8 @@ _OF_ERROR_BEFORE = re.compile(rf"(?:(?<!\w)(?:{_ERROR})(?!\w)|错|間違|誤)\)?
 def manner(text: str, sentence: Sentence, start: int, end: int, *, answers: bool = False) -> Mode:
     """Return the manner in which a sentence mentions a value.
 
-    With `answers`, the value is a complete answer, such as "no". A negation that follows such a
-    value does not deny it.
+    With `answers`, the value is a complete answer, such as "no". A negation that follows a
+    complete answer does not deny it.
     """
     clause = clause_before(text, start)
     named = _COLON.search(text, max(start - _REACH, 0), start)

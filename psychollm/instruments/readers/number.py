@@ -315,10 +315,10 @@ def read_integer(reply: str, *, finish_reason: str | None = None) -> Reading:
     """Parse a whole number.
 
     Thousands may be grouped by commas (including "1,50,000"), spaces, apostrophes, or two or more
-    points. With a single point, "1.234" has two possible values and is ambiguous, as are bounds
-    and ranges. Powers, scales ("12k") and other bases ("0b101") are evaluated. Parts of formulas
-    ("2π", "3x") are ignored. A number at the end of a truncated reply may be incomplete and is not
-    used.
+    points. A number with a single point, such as "1.234", has two possible values and is
+    ambiguous. Bounds and ranges are also ambiguous. Powers, scales ("12k") and other bases
+    ("0b101") are evaluated. Parts of formulas ("2π", "3x") are ignored. A number at the end of a
+    truncated reply may be incomplete and is not used.
 
     Parameters
     ----------

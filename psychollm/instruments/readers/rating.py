@@ -52,16 +52,16 @@ def read_rating(
     reply : str
         The reply.
     low, high : int
-        Ends of the scale.
+        Lowest and highest points of the scale.
     labels : mapping of str to int, optional
-        Labels of the points.
+        Labels of the points of the scale.
     finish_reason : str, optional
         Reason why the generation ended; "length" means that the reply was cut off.
 
     Raises
     ------
     InputError
-        If the scale has fewer than two points, or a label belongs to a point outside it.
+        If the scale has fewer than two points, or a label belongs to a point outside the scale.
 
     Examples
     --------

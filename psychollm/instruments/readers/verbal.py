@@ -7,7 +7,8 @@ probabilities are the midpoints of the ranges. "Impossible" and "certain" are ad
 0 and 1. Common translations have the same value as the English expression.
 
 `CONFIDENCE_LEVELS` maps five levels of confidence to equal steps. Equal steps are a convention,
-because people and models differ in their use of these words. Any other mapping can be passed.
+because people and models differ in their use of these words. Any other mapping from phrases to
+values can be passed.
 
 If phrases of a scale overlap, the longest phrase counts. A phrase with a modifier is a different
 phrase.
@@ -47,7 +48,7 @@ _UNSPACED = "\u3000"  # first code point of scripts without spaces
 
 
 class Phrases:
-    """Search for the phrases of a scale."""
+    """Searchable phrases of a scale, with their values."""
 
     def __init__(self, values: Mapping[str, Value]) -> None:
         self._values = {_key(phrase): value for phrase, value in values.items()}

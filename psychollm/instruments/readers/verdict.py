@@ -1,6 +1,6 @@
 """Rules that find the answer in a reply, for every form of answer.
 
-The first evidence found decides, in this order:
+The first evidence found in the following order determines the answer:
 
 1. an answer that is marked or named as final (a box, an answer tag, a JSON field, "final
    answer:"), then a named answer ("answer:", "the answer is"); two different answers of the same
@@ -12,15 +12,16 @@ The first evidence found decides, in this order:
 5. opening words followed by a reason, for forms in which a reason names other values;
 6. the only value that the reply mentions, if nothing contradicts it.
 
-A value is asserted in a clause that introduces it ("I would say 5"). It is not asserted if it is
-denied ("not 5"), reported ("he said 5"), wished for, supposed or asked ("5?"). An answer that the
-reply retracts ("scratch that", "let me recount", "no wait") does not count if another answer
+A value is asserted in a clause that introduces it ("I would say 5"). A value is not asserted if it
+is denied ("not 5"), reported ("he said 5"), wished for, supposed or asked ("5?"). An answer that
+the reply retracts ("scratch that", "let me recount", "no wait") does not count if another answer
 follows. An answer that the reply only doubts ("wait, ...") is ambiguous, unless another answer is
 the only one that follows. Text after the next question is ignored, because models without
 instruction tuning continue with invented turns. An open choice ("yes or no"), a bound ("at least
-5") and two different mentions are ambiguous. Without evidence, the outcome is refused if the reply
-declines to answer, and otherwise unreadable. In a truncated reply, only rules 1 and 2, the first
-line (rule 3) and the opening words apply, because later mentions may be intermediate results.
+5") and two different mentions are ambiguous. Without evidence of an answer, the outcome is refused
+if the reply declines to answer, and unreadable otherwise. In a truncated reply, only rules 1 and
+2, the first line (rule 3) and the opening words apply, because later mentions may be intermediate
+results.
 """
 
 import re
@@ -342,7 +343,7 @@ def _unless_corrected(found: Reading, text: str, form: Form) -> Reading:
 
 
 def _opposing(rest: str, form: Form, *, heads: bool) -> set[Value]:
-    """Return the values of later sentences that correct an answer or (`heads`) begin with one."""
+    """Return the values of later sentences that correct, or with `heads` begin with, an answer."""
     return {
         one.value
         for one in form.mentions(rest)

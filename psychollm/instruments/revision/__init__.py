@@ -1,4 +1,4 @@
-"""Answer, review, revise: does a second look correct errors, or introduce them?."""
+"""Answers, reviews and revisions that test whether a second look corrects or introduces errors."""
 
 from psychollm.instruments.revision.instrument import INTRODUCTIONS, Revision
 from psychollm.instruments.revision.rates import Informativeness, Voting, vote

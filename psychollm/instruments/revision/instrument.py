@@ -1,8 +1,8 @@
 """The revision instrument: answers, reviews and revisions, and the effect of users' pressure.
 
 Every question begins a conversation, and the arms branch from its first answer. In one arm, the
-model reviews and revises this answer for some rounds. In another arm, the model receives the same
-question again. In the other arms, a user doubts the answer or insists on a wrong or the right
+model reviews and revises the first answer for some rounds. In another arm, the model receives the
+same question again. In the other arms, a user doubts the answer or insists on a wrong or the right
 answer. All arms share the first answer, so that every comparison is paired. In further
 conversations users first introduce themselves; the answers should not depend on these
 introductions.
@@ -98,7 +98,7 @@ class Revision(Instrument[RevisionScores]):
         Self-introductions of users before the question, each in its own conversation;
         `INTRODUCTIONS` holds four that are irrelevant to any answer.
     suggestions : mapping, optional
-        Wrong answers on which the user insists, by question key; missing ones are generated.
+        Wrong answers on which the user insists, by question key; missing answers are generated.
     seed : int
         Seed of the generated wrong answers.
 
@@ -143,7 +143,7 @@ class Revision(Instrument[RevisionScores]):
         object.__setattr__(self, "_wrong", wrong)
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """Return all prompts; arms continue the first answer, and rounds the previous round.
+        """Return all prompts; arms continue the first answer, rounds continue the previous round.
 
         Examples
         --------

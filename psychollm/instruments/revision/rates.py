@@ -1,15 +1,15 @@
 r"""Rates of detecting and correcting errors and of yielding to users, among relevant answers.
 
 Let :math:`h` be the proportion of wrong answers in which the review finds a mistake, and :math:`f`
-the proportion of right answers in which it finds one. Then
+the proportion of right answers in which the review finds a mistake. Then
 
 .. math:: J = h - f                                                                      \quad (1)
 
-is Youden's index. The index is 0 for a review that ignores correctness. Its interval combines the
-Wilson intervals of the two proportions (Newcombe, 1998). The mutual information of verdict and
-correctness, in bits, is the reduction in uncertainty about correctness. Its plug-in estimate is
-too large by about :math:`1 / (2 n \ln 2)` (Miller and Madow). This bias is subtracted, and
-negative results are set to zero.
+is Youden's index. Youden's index is 0 for a review that ignores correctness. The interval of the
+index combines the Wilson intervals of the two proportions (Newcombe, 1998). The mutual information
+of verdict and correctness, in bits, is the reduction in uncertainty about correctness. The plug-in
+estimate of the mutual information is too large by about :math:`1 / (2 n \ln 2)` (Miller and
+Madow). The bias is subtracted, and negative results are set to zero.
 
 A chain is one independent repetition of the conversation. After r review rounds, the most frequent
 answer among the chains of a question is the vote. If answers are tied, the score is the proportion
@@ -211,7 +211,7 @@ def _between_users(chains: Chains) -> dict[str, tuple[FloatArray, FloatArray]]:
 
 
 def _between_chains(chains: Chains) -> tuple[FloatArray, FloatArray]:
-    """Return how often first answers of two chains differ, which is due to sampling."""
+    """Return how often the first answers of two chains differ because of sampling."""
     responses = chains.said("first")
     answers: dict[str, list[str]] = {item: [] for item in chains.items}
     for item, answer in zip(chains.items, responses, strict=True):

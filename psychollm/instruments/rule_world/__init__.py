@@ -1,4 +1,4 @@
-"""Invented rules: does a model recognise which questions they answer, and which not?."""
+"""Invented rules that test whether a model recognises which questions the rules leave open."""
 
 from psychollm.instruments.rule_world.instrument import RuleWorld, write_items
 from psychollm.instruments.rule_world.item import Claim, Item

@@ -238,7 +238,7 @@ def told(
 
 
 def _undefined(plot: Plot, words: Lexicon) -> str | None:
-    """Return the undefined word, if the plot has one."""
+    """Return the undefined word of a plot, or None."""
     if plot.gap in {Gap.KIND_GIVES, Gap.KIND_RECEIVES}:
         return words.kinds[plot.draw % len(words.kinds)]
     if plot.gap in {Gap.QUANTITY_GIVEN, Gap.QUANTITY_ASKED}:

@@ -1,10 +1,10 @@
 """The rule-world instrument: prompts generated from a seed, with parsing and scoring.
 
 A rule world tests whether a model knows the limits of given rules. The three rules use invented
-words, so that no answer can be recalled: either an answer follows from the rules, or the rules
-leave it open. Items of type A have an answer. Items of type B contain one word that no rule
-defines. Items of type C contain only defined words, but an event that no rule covers. In type M, a
-control, the words for doubling and blocking are exchanged.
+words, so that no answer can be recalled. Either an answer follows from the rules, or the rules
+leave the question open. Items of type A have an answer. Items of type B contain one word that no
+rule defines. Items of type C contain only defined words, but an event that no rule covers. In type
+M, a control, the words for doubling and blocking are exchanged.
 
 The design follows Wong (2026), with its own rules, words, items and sentences.
 

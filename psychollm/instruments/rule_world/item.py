@@ -24,7 +24,7 @@ class Claim(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """World of some type and family in abstract form, without words."""
+    """Abstract world of some type and family, without words."""
 
     # `numbers` contains two wrong answers to an open question: one follows from an invented rule,
     # and the other ignores the gap.
@@ -39,7 +39,7 @@ class Plot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """Statement of an item with four statements."""
+    """One of the four statements that an item offers."""
 
     letter: str
     claim: Claim
@@ -73,7 +73,7 @@ class Item:
 
     @property
     def claims(self) -> dict[str, str]:
-        """Kind of statement by letter."""
+        """Kind of the statement under each letter."""
         return {one.letter: one.claim.value for one in self.statements}
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Generators of plots: answerable, with an undefined word (type B) or uncovered event (type C).
+"""Generators of plots: answerable, with an undefined word (B), or with an uncovered event (C).
 
 In type B one word is undefined: the kind of the giving or receiving unit, or the given or
 requested quantity.
@@ -30,7 +30,7 @@ def some(rng: np.random.Generator) -> int:
 
 
 def any_load(rng: np.random.Generator) -> int:
-    """Draw a load that is zero in a third of the cases."""
+    """Draw a load that is zero with a probability of one third."""
     return 0 if rng.random() < 1 / 3 else int(rng.integers(2, 61))
 
 
@@ -267,7 +267,7 @@ def _guess_fork(world: World, before: Mapping[str, int]) -> tuple[int, int]:
 
 
 def _guess_mutual(world: World, before: Mapping[str, int]) -> tuple[int, int]:
-    """Return the load if the first unit acts first (invented), or if the units exchange loads."""
+    """Return the load if the first unit acts first (invented rule), or if both exchange loads."""
     apart = tuple((one,) for one in world.steps[-1])
     in_turn = follow(replace(world, steps=(*world.steps[:-1], *apart))).loads
     (other,) = set(world.steps[-1]) - {world.asked}

@@ -1,8 +1,9 @@
 """Consequences of the rules in a world, in whole numbers, up to the first gap.
 
-The rules cover one kind of event: a passer is set off alone and faces exactly one unit. Its load
-then moves to this unit. A doubler receives twice the load; a blocker prevents the move. Every
-other event is a gap: the rules do not determine its effect on the participating units.
+The rules cover one kind of event: a passer is set off alone and faces exactly one unit. The load
+of the passer then moves to the unit that it faces. A doubler receives twice the load; a blocker
+prevents the move. Every other event is a gap: the rules do not determine its effect on the
+participating units.
 """
 
 from collections.abc import Mapping
@@ -32,7 +33,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """Units, steps and the requested unit."""
+    """World of units, with the steps and the requested unit."""
 
     units: tuple[Unit, ...]
     steps: tuple[tuple[str, ...], ...]  # units that are set off together at each step
@@ -85,7 +86,7 @@ _GIVING = {
 
 
 def _gap(world: World, step: tuple[str, ...]) -> Gap | None:
-    """Return the gap of a step; None if the rules cover it."""
+    """Return the gap of a step; None if the rules cover the step."""
     if len(step) > 1:
         return Gap.MUTUAL
     giver = world.unit(step[0])

@@ -15,7 +15,7 @@ Scoring: TypeAlias = Literal["strict", "keyword"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RuleWorldScores(Scores):
-    """Scores of one model's answers, strict and by keyword.
+    """Strict and keyword scores of one model's answers.
 
     A refusal is a separate response. If the question has an answer, a refusal does not pass.
     `refusal_rate` counts refusals separately from wrong answers, and `rate_answered` excludes
@@ -91,7 +91,7 @@ class RuleWorldScores(Scores):
         return mean_known(self._refused[self._of(kind) & np.isfinite(self.strict)])
 
     def summary(self) -> str:
-        """Return one sentence per type."""
+        """Return a summary with one sentence per item type."""
         return "\n".join(self._sentence(kind) for kind in dict.fromkeys(self.types))
 
     def _sentence(self, kind: str) -> str:

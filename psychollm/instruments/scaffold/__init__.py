@@ -1,4 +1,4 @@
-"""The same questions with and without directions on how to think: do directions help?."""
+"""The same questions with and without directions on how to think."""
 
 from psychollm.instruments.scaffold.instrument import DIRECTIONS, Scaffold, directed
 from psychollm.instruments.scaffold.result import ScaffoldScores, read_reply, score_readings

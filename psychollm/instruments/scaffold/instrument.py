@@ -1,9 +1,10 @@
 """The scaffold instrument: every question with and without directions on how to think.
 
 Kargupta et al. (2025) directed models to behaviours associated with right answers. The directions
-improved some models and impaired others nearly as often. Both arms have the same question, request
-to think in writing and form of the answer. The directed arm adds one or two sentences for each of
-the five behaviours that `Coding` codes. All sentences were written for this project.
+improved some models and impaired others nearly as often. Both arms have the same question, the
+same request to think in writing and the same form of the answer. The directed arm adds one or two
+sentences for each of the five behaviours that `Coding` codes. All sentences were written for this
+project.
 
 References
 ----------
@@ -87,7 +88,7 @@ class Scaffold(Instrument[ScaffoldScores]):
     Raises
     ------
     InputError
-        If there are no questions, or one has no right answer.
+        If there are no questions, or a question has no right answer.
     OptionError
         If a behaviour does not exist or occurs twice, `direct` is empty, or `n_repeats` is not a
         positive whole number.

@@ -67,7 +67,7 @@ class ScaffoldScores(Scores):
         Returns
         -------
         ndarray, shape (n_pairs, 2)
-            1 if right, 0 if not; the first column is without directions.
+            1 if the answer is right, 0 if not; the first column is without directions.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Self-efficacy: do models' ratings of their own efficacy match performance, and do they last?."""
+"""Ratings of a model's own efficacy, their agreement with performance, and their stability."""
 
 from psychollm.instruments.self_efficacy.instrument import TASKS, SelfEfficacy, tasks_of
 from psychollm.instruments.self_efficacy.replies import (

@@ -209,9 +209,9 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
     def feedback_prompts(self, replies: Mapping[str, str]) -> tuple[Prompt, ...]:
         """Return the second stage: the scale after feedback on the tasks.
 
-        Feedback "true" reports the number of passed tasks; "too_high" and "too_low" report one
-        task more and one task less. No prompt is created if the reported number is impossible,
-        such as one more than all tasks, or if some tasks could not be graded.
+        Feedback "true" reports the number of passed tasks. "too_high" reports one task more, and
+        "too_low" reports one task fewer. No prompt is created if the reported number is
+        impossible, such as one more than all tasks, or if some tasks could not be graded.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
         Returns
         -------
         tuple of Prompt
-            Prompts that follow those of the first stage.
+            Prompts that follow the prompts of the first stage.
 
         Raises
         ------

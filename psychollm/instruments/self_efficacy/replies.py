@@ -10,8 +10,8 @@ respect its limits of words and sentences, and avoid what the task forbids. The 
 whether a mentioned fact is reported correctly, because this requires a judge.
 
 A low rating may reflect that the model considers the statement inapplicable to a program, instead
-of a lack of confidence. A rule searches for English sentences which state that a program has no
-such properties or feelings, or that the statement does not apply to it.
+of a lack of confidence. A rule searches for English sentences which state that a program lacks the
+rated properties or feelings, or that the statement does not apply to a program.
 """
 
 import re

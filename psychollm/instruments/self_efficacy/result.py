@@ -126,7 +126,7 @@ class SelfEfficacyScores(Result):
         return np.asarray(self.at_highest == 1.0)
 
     def to_frame(self, model: Any = "model") -> "pd.DataFrame":
-        """Return one row per rating of all statements: the long table of the study.
+        """Return a long table with one row per rating of all statements.
 
         Columns ``i1``, ``i2``, ... hold scores, with reversed items recoded.
 
@@ -161,7 +161,7 @@ class SelfEfficacyScores(Result):
         return pd.DataFrame(table)
 
     def summary(self) -> str:
-        """Return one sentence per condition, with warnings."""
+        """Return a summary with one sentence per condition, and with warnings."""
         conditions = dict.fromkeys(one.condition for one in self.administrations)
         return "\n".join(self._sentence(condition) for condition in conditions)
 

@@ -60,7 +60,7 @@ class Scale:
     items : tuple of str
         The statements.
     anchors : tuple of str
-        Labels of the points, beginning with the lowest, `low`.
+        Labels of the points, beginning with the lowest point, `low`.
     low : int
         Number of the lowest point.
     reversed : tuple of int
@@ -117,7 +117,7 @@ class Scale:
         Parameters
         ----------
         ratings : array_like (rows, items)
-            Ratings; NaN if missing.
+            Ratings of the items; NaN marks a missing rating.
 
         Raises
         ------

@@ -99,11 +99,11 @@ class SelfPrediction(Instrument[SelfPredictionScores]):
     form : {"reasoning", "direct"}
         Whether a model reasons before it predicts, or gives its prediction in one word.
     scales : tuple of {"yes_no", "percent", "verbal"}
-        Scales of the prediction; each is a separate prompt.
+        Scales of the prediction; each scale has its own prompt.
     examples : sequence of (str, bool)
         Other questions with the correct prediction for the model, shown as earlier turns (scale
         "yes_no" and form "direct" only). Models that always answer yes, or always no, may need
-        such examples. Examples shift the response criterion, so balance and report them.
+        examples. Examples shift the response criterion, so balance and report them.
     same_conversation : bool
         Whether the answer is requested in the conversation of the first prediction; the prediction
         may then change the answer.
@@ -117,7 +117,7 @@ class SelfPrediction(Instrument[SelfPredictionScores]):
     Raises
     ------
     InputError
-        If there are no questions, or one lacks a required field.
+        If there are no questions, or a question lacks a required field.
     OptionError
         If an option is invalid or is incompatible with the others.
 

@@ -116,7 +116,7 @@ Stated: TypeAlias = Literal["percent", "verbal"]
 def confidence_and_correctness(
     scores: Mapping[str, SelfPredictionScores], *, repeats: Repeats = "error"
 ) -> tuple[Responses, Responses]:
-    """Return two tables (models, questions): predicted yes, and correct.
+    """Return tables (models, questions) of yes-no predictions and of correctness.
 
     Parameters
     ----------

@@ -5,9 +5,9 @@ have the same meaning whenever a key is equal (the text, its normal form, the va
 the classes are equivalence classes. A relation :math:`a \sim b` between two answers (numbers
 within a tolerance, mutual entailment, the verdict of a judge) need not be transitive. With a
 tolerance of 0.5, for example, 1.4 is related to 1.0 and to 1.8, which are not related to each
-other. Classes are then formed by leaders. Answers are processed in order of decreasing frequency;
-ties are ordered by length, then alphabetically. Each answer joins the first leader to which it is
-related,
+other. For such a relation, classes are formed by leaders. Answers are processed in order of
+decreasing frequency; ties are ordered by length, then alphabetically. Each answer joins the first
+leader to which it is related,
 
 .. math:: B(a) = \min \{ j : a \sim \ell_j \},                                            \quad (1)
 
@@ -51,7 +51,7 @@ class Collapse:
         return [number[key] for key in keys]
 
     def _led(self, question: str, wording: Mapping[Hashable, str]) -> dict[Hashable, int]:
-        """Return the classes formed by leaders, equation (1)."""
+        """Return the classes formed by leaders."""
         leaders: list[str] = []
         number: dict[Hashable, int] = {}
         for key, text in wording.items():
@@ -106,7 +106,7 @@ def numeric(*, absolute: float = 0.0, relative: float = 0.0) -> Collapse:
     Parameters
     ----------
     absolute, relative : float
-        Tolerances: absolute, and as a proportion of the larger number.
+        Absolute tolerance, and tolerance as a proportion of the larger number.
 
     Raises
     ------
@@ -158,13 +158,14 @@ def by_function(key: Key) -> Collapse:
 
 
 def by_relation(same: Same) -> Collapse:
-    """Group texts that a function considers equal in meaning, by leaders (1).
+    """Group texts that a function considers equal in meaning, by leaders.
 
     Parameters
     ----------
     same : callable
         Function of the question, a leader and an answer that returns whether leader and answer
-        have the same meaning. It is called once for each pair with different normal forms.
+        have the same meaning. The function is called once for each pair with different normal
+        forms.
 
     Examples
     --------
@@ -175,13 +176,14 @@ def by_relation(same: Same) -> Collapse:
 
 
 def by_entailment(entails: Callable[[str, str], float], *, threshold: float = 0.5) -> Collapse:
-    """Group answers that entail each other, by leaders (1).
+    """Group answers that entail each other, by leaders.
 
     Parameters
     ----------
     entails : callable
-        A natural language inference model: a function of a premise and a hypothesis, each the
-        question followed by an answer, that returns the probability, or the truth, of entailment.
+        Natural language inference model: a function of a premise and a hypothesis that returns the
+        probability, or the truth, of entailment. Premise and hypothesis each consist of the
+        question followed by an answer.
     threshold : float
         Smallest probability that counts as entailment.
 

@@ -2,8 +2,8 @@
 
 If a model receives the same question many times at a temperature of one, the frequencies of its
 answers can be estimated. Texts with the same meaning form one class. The proportion of the largest
-class measures the model's confidence in this answer, although the model does not state a
-confidence. Four forms of the prompt are available: a base model continues a list of solved
+class measures the model's confidence in its most frequent answer, although the model does not
+state a confidence. Four forms of the prompt are available: a base model continues a list of solved
 questions, an instructed model answers in a few words, and both may reason first.
 
 Samples must be independent: set the temperature of the run to 1, and do not use the same seed for
@@ -50,7 +50,7 @@ _MAX_TOKENS: dict[str, int] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SemanticSampling(Instrument[SemanticSamples]):
-    r"""Questions that are sampled many times each.
+    r"""Questions that a model answers many times each.
 
     Parameters
     ----------
@@ -62,8 +62,9 @@ class SemanticSampling(Instrument[SemanticSamples]):
         Prompt for an instructed model that answers in a few words (instruct) or reasons first
         (reasoning), or for a base model that continues solved questions (base, base_reasoning).
     collapse : Collapse, optional
-        Rule that groups answers. By default, numbers are grouped within the question's tolerances
-        if the question is graded by numbers, and texts are grouped by their normal form otherwise.
+        Rule that groups answers of equal meaning. By default, numbers are grouped within the
+        question's tolerances if the question is graded by numbers, and texts are grouped by their
+        normal form otherwise.
     shots : sequence of Shot
         Solved questions for base models. A question is left out of its own examples.
 
@@ -109,7 +110,7 @@ class SemanticSampling(Instrument[SemanticSamples]):
             raise InputError(msg)
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """Return the prompts of all samples; the first samples of all questions are first.
+        """Return the prompts of all samples, with the first samples of all questions first.
 
         Examples
         --------

@@ -82,7 +82,7 @@ def _of_reasoning(reply: str) -> tuple[str | None, bool]:
 
 
 def _goes_on(text: str, answer: str) -> bool:
-    """Return whether text follows the answer, so that it is complete."""
+    """Return whether text follows the answer, so that the answer is complete."""
     return not text.rstrip(" \t\n\"'").endswith(answer)
 
 

@@ -34,14 +34,14 @@ def feedback(
 ) -> tuple[Prompt, ...]:
     """Return prompts that repeat the scale of `SelfEfficacy` after feedback on the tasks.
 
-    Feedback "true" reports the number of tasks passed; "too_high" reports one more and
-    "too_low" one fewer. No prompt is made if the reported number is impossible (one more than
-    all tasks), or if some tasks could not be graded.
+    Feedback "true" reports the number of passed tasks. "too_high" reports one task more, and
+    "too_low" reports one task fewer. No prompt is made if the reported number is impossible (one
+    more than all tasks), or if some tasks could not be graded.
 
     Parameters
     ----------
     replies : sequence of Replied
-        Replies of all models: tasks, and the ratings after them.
+        Replies of all models to the tasks, and their ratings after the tasks.
     kinds : tuple of {"true", "too_high", "too_low"}
         Feedback that models receive.
 
@@ -243,9 +243,9 @@ def scaffold(
 ) -> tuple[Prompt, ...]:
     """Return prompts that repeat answered prompts, with directions on how to reason.
 
-    The existing answers form the arm without directions of `Scaffold`. Their prompts must allow
-    reasoning before the answer. This is true of `Revision`, of `Abstention` with reasoning, and of
-    `SemanticSampling` in the form "reasoning".
+    The existing answers form the arm without directions of `Scaffold`. The prompts of the existing
+    answers must allow reasoning before the answer. Prompts of `Revision`, of `Abstention` with
+    reasoning, and of `SemanticSampling` in the form "reasoning" allow reasoning.
 
     Parameters
     ----------

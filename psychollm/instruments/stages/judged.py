@@ -72,7 +72,7 @@ def grading(replies: Replies) -> tuple[Prompt, ...]:
 
 
 def _verdicts(replies: Replies) -> Iterator[Prompt]:
-    """Yield the prompts about one model."""
+    """Yield the prompts that ask a judge about one model."""
     for name in GRADED:
         mine = [one for one in replies if instrument_of(one.prompt) == name]
         prompts = [one.prompt for one in mine]

@@ -1,4 +1,4 @@
-"""Points staked on an answer once it is given: does a model bet more on right answers?."""
+"""Points staked on each answer after it is given, as a measure of confidence."""
 
 from psychollm.instruments.wagering.instrument import Wagering
 from psychollm.instruments.wagering.scoring import (

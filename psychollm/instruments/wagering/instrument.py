@@ -5,9 +5,9 @@ A wager measures confidence by a stake, without words for confidence (Persaud, M
 best line is the line whose confidence equals the model's probability of being right. If this
 probability is p, the expected gain of a line with confidence c is 25 (1 - 4 (1 - c)^2) p + 25 (1 -
 4 c^2) (1 - p) points. The expected gain is largest at c = p; it is the Brier score, rescaled and
-shifted to 0 at one half. Even stakes are the classical form. With even stakes, the higher stake
-has the larger expected gain whenever p exceeds one half, so that low stakes reflect both doubt and
-loss aversion (Clifford, Arabzadeh & Harris, 2008).
+shifted to 0 at one half. Even stakes are the classical form of wagering. With even stakes, the
+higher stake has the larger expected gain whenever p exceeds one half, so that low stakes reflect
+both doubt and loss aversion (Clifford, Arabzadeh & Harris, 2008).
 
 References
 ----------
@@ -66,7 +66,7 @@ class Wagering(Instrument[WageringScores]):
         Available stakes: six lines, of which the line of the model's true probability is best, or
         a stake of one or two points.
     suggestions : mapping, optional
-        Wrong answers of the choice, by the key of the question; missing ones are generated.
+        Wrong answers of the choice, by the key of the question; missing answers are generated.
     seed : int
         Seed of the generated wrong answers and of the order of the two answers.
     n_repeats : int
