@@ -111,7 +111,7 @@ class Compare(ByGroups, Attempted, OfScores):
 
     @property
     def reads(self) -> str:
-        """Name of the input."""
+        """Name of the command's input."""
         return "the example" if self.example else super().reads
 
     def read(self) -> Callable[[], Found]:
@@ -154,7 +154,7 @@ class Compare(ByGroups, Attempted, OfScores):
         return replace(found, markdown=result.comment(smallest=self.smallest))
 
     def _columns_of_votes(self, path: Path) -> dict[str, str]:
-        """Return the columns of votes by the name of the argument."""
+        """Return the columns of votes, by argument name."""
         from psychollm.data.readers.votes_file import header_of_rows
         from psychollm.data.votes import COLUMNS_OF_VOTES
 

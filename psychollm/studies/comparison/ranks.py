@@ -15,7 +15,7 @@ def enough(differences: ScoreDifferences) -> BoolArray:
 
 
 def shown_better(differences: ScoreDifferences, part: IntArray) -> BoolArray:
-    """Return a matrix, True where the row's model is significantly better than the column's."""
+    """Return a matrix that is True where the row's model significantly beats the column's."""
     k = len(part)
     i, j = np.triu_indices(k, 1)
     lower, upper = np.where(enough(differences)[:, None], differences.interval, np.nan).T

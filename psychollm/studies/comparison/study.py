@@ -12,7 +12,7 @@ The bounds are simultaneous for all models, at the level of the intervals. Two m
 if they have common questions, directly or through other models. Models that are not connected are
 ranked separately, and K and the intervals then refer to one connected set. Pairs with fewer than
 ten questions, or with too few clusters, are inconclusive. Tiers are formed from the top down: a
-tier ends before the first model that is significantly worse than the tier's best.
+tier ends before the first model that is significantly worse than the best model of the tier.
 
 `psychollm.studies.comparison.planning` computes the power to detect a difference, and to exclude a
 relevant difference between equal models, from the standard error and the critical value.
@@ -141,7 +141,7 @@ class Comparison(Study, Result):
 
     @property
     def excludable(self) -> FloatArray:
-        """Difference that is excluded with probability `power` between equal models (pairs,)."""
+        """Difference that is excluded with probability `power` if models are equal (pairs,)."""
         return detectable_of(self.differences, self.power, absence=True)
 
     def to_exclude(self, smallest: float) -> FloatArray:
@@ -175,8 +175,8 @@ class Comparison(Study, Result):
         Returns
         -------
         tuple
-            Their labels, best first. The tests are the same as for the ranks: the error rate is
-            controlled simultaneously over all pairs.
+            Labels of the models with significantly lower scores, best first. The tests are the
+            same as for the ranks: the error rate is controlled simultaneously over all pairs.
 
         Raises
         ------
@@ -407,10 +407,10 @@ def compare(
     tasks : array_like (questions,), optional
         Task of each question; every task then has equal weight.
     people : DataFrame, array_like or path, optional
-        Scores of people on the same questions: a table, or a file for `read_people`. All questions
-        then have equal weight.
+        Scores of people on the same questions: a table, or a file for `read_people`. With people's
+        scores, all questions have equal weight.
     power : float
-        Power assumed for `detectable` and `needed`.
+        Statistical power assumed for `detectable` and `needed`.
     level : float
         Coverage of the intervals: pointwise for scores, simultaneous for differences and ranks.
     n_draws : int

@@ -32,12 +32,12 @@ class Gate(Result):
     goal : str
         Criterion of the threshold, such as "risk 0.1" or "F1".
     cut : float
-        Threshold: a question is answered if its probability of a correct answer is at least `cut`.
-        The threshold is infinite if the gate never answers.
+        Threshold of the gate: a question is answered if its probability of a correct answer is at
+        least `cut`. The threshold is infinite if the gate never answers.
     expected : mapping
         Estimates (value, lower, upper) of "coverage", "risk" and "f_beta" on new questions.
     n : int
-        Number of questions in the fit.
+        Number of questions to which the gate was fitted.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Gate(Result):
         Parameters
         ----------
         texts : sequence of str, optional
-            Questions. If `features` is a function, it is called with this list.
+            Questions. If `features` is a function, it is called with the list of texts.
         features : array_like (questions, features) or function, optional
             Features of the same kind as in the fit, if the gate was not fitted to words.
 
@@ -153,11 +153,11 @@ class GateFit(Study, Result):
     gate : Gate
         Gate fitted to all questions.
     coverage, risk, f_beta : Estimate
-        Performance of each rule: the gate, always answering and, if passed, the model's own yes or
-        no. Risk is the proportion of wrong answers among answered questions.
+        Performance of each rule: the gate, always answering and, if passed, the model's
+        self-report (yes or no). Risk is the proportion of wrong answers among answered questions.
     at_own_share : Estimate or None
-        Risks of the model's own yes, of the gate and the factor score at the same coverage, and of
-        always answering; None without `own`.
+        Risks of the model's self-report, of the gate and the factor score at the same coverage,
+        and of always answering; None without `own`.
     auroc : Estimate
         AUROC of the out-of-fold probabilities for correct answers.
     probability, answered : ndarray (questions,)
@@ -189,8 +189,8 @@ class GateFit(Study, Result):
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return comparisons of the gate with the other rules.
 
-        With `own`, the verdict compares the risks of the gate and of the model's own yes at equal
-        coverage. Further findings compare the gate with the factor score and with always
+        With `own`, the verdict compares the risks of the gate and of the model's self-report at
+        equal coverage. Further findings compare the gate with the factor score and with always
         answering. The comparison with always answering uses risk if a risk was the goal, and
         F-beta otherwise. `smallest.share` is the smallest effect of interest.
         """

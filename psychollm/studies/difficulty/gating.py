@@ -10,10 +10,11 @@ the number that would be answered correctly if all were answered. Then
 .. math:: F_\beta = \frac{(1 + \beta^2) b}{\beta^2 t + s}.                                \quad (1)
 
 Risks are compared at equal coverage, because risk tends to be lower for rules that answer fewer
-questions. If the model's own yes or no is known, the gate answers as many questions as the model
-says yes to. It selects the questions with the highest out-of-fold probability. The rule based on
-the factor score of other models selects the questions with the highest scores. If only some of
-several tied questions can be answered, an equal fraction of each counts as answered.
+questions. If the model's self-report (yes or no) is known, the gate answers as many questions as
+the model says yes to. The gate selects the questions with the highest out-of-fold probability. The
+rule based on the factor score of other models selects the questions with the highest scores. If
+only some of several tied questions can be answered, an equal fraction of each tied question counts
+as answered.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Goal:
-    """Criterion of the threshold."""
+    """Criterion by which the threshold is chosen."""
 
     beta: float
     risk: float | None
@@ -110,18 +111,20 @@ def fit_gate(
     texts : sequence of str, or mapping of label to str (questions,)
         The questions.
     correctness : array_like or mapping (questions,)
-        1 for a correct answer, 0 for a wrong one; questions with NaN are excluded.
+        Correctness of the model's answers: 1 for correct, 0 for wrong; questions with NaN are
+        excluded.
     f_beta : float, optional
         Beta of the F-beta to maximise; 1 if neither `f_beta` nor `risk` is passed.
     risk : float, optional
-        Largest acceptable proportion of wrong answers among answered questions. It cannot be
+        Largest acceptable proportion of wrong answers among answered questions. `risk` cannot be
         combined with `f_beta`.
     scores : QuestionScores, mapping or array_like (questions,), optional
-        Factor score of each question from the answers of other models, high for easy questions.
-        The text then predicts the score, which in turn predicts correctness. Without scores, the
-        text predicts correctness directly.
+        Factor score of each question from the answers of other models, high for easy questions. If
+        scores are passed, the text predicts the score, which in turn predicts correctness. Without
+        scores, the text predicts correctness directly.
     own : array_like or mapping (questions,), optional
-        The model's own yes or no. If passed, the rules are compared at the model's own coverage.
+        The model's self-report (yes or no) on each question. If self-reports are passed, the rules
+        are compared at the coverage of the self-reports.
     features : array_like (questions, features), or function of a list of texts, optional
         Hidden states or embeddings that replace words and surface features.
     groups : sequence (questions,), optional
@@ -223,7 +226,7 @@ def _three(estimate: Estimate) -> tuple[float, float, float]:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """Data of one call, and the procedure repeated in each fold."""
+    """Data of one call of `fit_gate`, and the procedure that is repeated in each fold."""
 
     questions: Questions
     correct: FloatArray
@@ -262,7 +265,7 @@ class _Work:
         )
 
     def _trained(self, rows: Any) -> tuple[Model, float, float, float]:
-        """Return model, slope, offset and threshold, fitted to these questions."""
+        """Return the model, slope, offset and threshold, fitted to the given questions."""
         questions = self.questions.take(rows)
         correct, target = self.correct[rows], self.target[rows]
         fold = fold_of(questions.groups, self.n_folds, self.rng)
@@ -313,7 +316,7 @@ def _at_own_share(
     clusters: Any,
     options: Resampling,
 ) -> Estimate:
-    """Return risks of the model's own yes, of rivals at its coverage, and of always answering."""
+    """Return risks of the self-report, of rivals at its coverage, and of always answering."""
     known = np.isfinite(said)
     yes, everything = np.where(known, said, 0.0), known.astype(np.float64)
     ranked = [_AsOften.of(score, known, correct) for score in rivals.values()]

@@ -1,11 +1,12 @@
 r"""Validation of inputs, assignment of questions to folds, and ridge regression.
 
 Let X be the centred features, y the outcome and :math:`H = 11^\top/n + X (X^\top X + \lambda
-I)^{-1} X^\top`. If a group g of questions is held out, its prediction errors are exactly
+I)^{-1} X^\top`. If a group g of questions is held out, no refit is needed, because its prediction
+errors are exactly
 
-.. math:: e_g = (I - H_{gg})^{-1} (y - H y)_g,                                            \quad (1)
+.. math:: e_g = (I - H_{gg})^{-1} (y - H y)_g.                                            \quad (1)
 
-so no refit is needed. The questions of a group are always held out together.
+The questions of a group are always held out together.
 
 References
 ----------
@@ -120,7 +121,7 @@ class Questions:
         )
 
     def fit(self, outcome: FloatArray) -> Model:
-        """Fit a ridge regression to these questions."""
+        """Fit a ridge regression to the questions."""
         if self.table is None:
             words = learn_words(self.texts)
             return Model(words, None, None, ridge(words.measure(self.texts), outcome, self.groups))
@@ -152,7 +153,7 @@ def as_questions(
     features: ArrayLike | Embedding | None = None,
     groups: Sequence[Any] | None = None,
 ) -> Questions:
-    """Return validated questions; raise if a text is empty, or features or groups do not match."""
+    """Return validated questions; raise an error if a text is empty or lengths do not match."""
     if isinstance(texts, str) or not hasattr(texts, "__len__"):
         msg = f"texts={texts!r:.60}: pass a list of questions, or a mapping of labels to questions"
         raise InputError(msg)
@@ -211,7 +212,7 @@ def as_outcome(name: str, values: Any, labels: tuple[Hashable, ...]) -> FloatArr
 
 
 def as_binary(name: str, values: Any, labels: tuple[Hashable, ...]) -> FloatArray:
-    """Return 1, 0 or NaN per question; raise for other values."""
+    """Return 1, 0 or NaN per question; raise an error for other values."""
     if hasattr(values, "codes") and hasattr(values, "missing"):
         values = np.where(values.missing, np.nan, values.codes)
     array = as_outcome(name, values, labels)

@@ -6,9 +6,9 @@ predictions are compared with the mean score of the fitted questions by
 
 .. math:: R^2 = 1 - \frac{\sum (y - \hat y)^2}{\sum (y - \bar y_{\text{fit}})^2}.         \quad (1)
 
-The verdict also compares the text with its length alone. If questions share templates, pass the
-templates as `groups`. Otherwise a regression that learned a template predicts other questions of
-this template too well.
+The verdict also compares the text with the length of the text as predictors. If questions share
+templates, pass the templates as `groups`. Without groups, a regression that learned a template
+predicts other questions of the same template too well.
 
 Intervals reflect the sampling of the predicted questions, with the fitted regressions held fixed.
 """
@@ -135,7 +135,7 @@ class Difficulty(Study, Result):
         return exhibit(found.alone, self, smallest)
 
     def _verdict(self, smallest: SmallestEffects) -> str:
-        """Return a sentence on whether the text predicts the score, and better than its length."""
+        """Return the verdict on text and on length as predictors of the score, as a sentence."""
         value = f"R² {self.r_squared.text()}"
         lead = self.lead
         more = with_interval(lead.value, lead.interval, signed=True)
@@ -256,7 +256,7 @@ def difficulty(
 def _by_length(
     questions: Questions, y: FloatArray, fold: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Predict scores from the numbers of letters and words, and by the mean of fitted scores."""
+    """Predict scores from the numbers of letters and words, and from the mean of fitted scores."""
     table = np.column_stack([np.ones(y.size), surface_table(questions.texts)[:, :2]])
     length, means = np.empty(y.size), np.empty(y.size)
     for fit_on, own in parts(fold):

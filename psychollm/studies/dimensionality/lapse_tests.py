@@ -4,11 +4,12 @@ The null hypothesis is model (1) of `lapses`. Each pair of models has a score st
 second factor (`kernels.second_factor`); the test statistic is the largest eigenvalue of the matrix
 of these scores. To first order, estimation adds :math:`-C (n I + P)^{-1} g` to a score. Here g are
 the scores of the parameters, I is their information, C their covariance with the pairs' scores,
-and P the precision of the priors. With this term (Neyman, 1959), the model need not be refitted in
-each replicate: replicates are resampled from one simulated pool of questions.
+and P the precision of the priors. With this correction term (Neyman, 1959), the model need not be
+refitted in each replicate. Replicates are resampled from one simulated pool of questions.
 
-Each pair's score is divided by the fourth root of its variance. This is a compromise between
-standardised scores, in which pairs with rare answers dominate, and weighting by information.
+Each pair's score is divided by the fourth root of its variance. The fourth root is a compromise
+between standardised scores, in which pairs with rare answers dominate, and weighting by
+information.
 
 The size of a second factor is estimated from pair counts. Two factors are fitted jointly with
 asymptotes (`kernels.pairwise_lapses`), whose prior scales are estimated from answer patterns.
@@ -83,7 +84,10 @@ class WithLapses(Result):
 
     @property
     def p_value(self) -> float:
-        """P-value of Fisher's combination of both tests, which are nearly independent."""
+        """P-value of Fisher's combination of the score test and the test of the proportion.
+
+        Both tests are nearly independent under the null hypothesis.
+        """
         product = self.test.p_value * self.second_share.p_value
         return float(chdtrc(4, -2.0 * np.log(product)))
 
@@ -95,7 +99,7 @@ class WithLapses(Result):
 
 
 def shown(p_both: float, p_scores: float, *, far: bool, alpha: float) -> bool:
-    """Return whether a second factor is significant: both tests jointly, or an extreme score."""
+    """Return whether a second factor is significant, by both tests or by an extreme score."""
     # With extreme yes rates, each test rejects one factor slightly too often, so the combined test
     # uses a stricter level. If lapses resemble a second factor, large proportions occur by chance,
     # so the decision is based on the score test.
@@ -178,7 +182,10 @@ class _Curves:
 def _probabilities(
     parameters: FloatArray, nodes: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return P of (1), 1 - P, and P's derivatives by argument (k, Q) and parameters (k, 4, Q)."""
+    """Return probabilities (1) of yes and no, and derivatives of the probability of yes.
+
+    Derivatives by the argument have shape (k, Q), and by the parameters (k, 4, Q).
+    """
     a, b, low, high = (column[:, None] for column in parameters.T)
     z = a * nodes + b
     left, right = ndtr(z), ndtr(-z)
@@ -206,7 +213,7 @@ def _blocks(yes: FloatArray, no: FloatArray) -> Iterator[tuple[slice, FloatArray
 
 
 def _pair_products(yes: FloatArray, no: FloatArray) -> Iterator[FloatArray]:
-    """Yield y_i y_j, y_i a_j, a_i y_j and a_i a_j (n, pairs), with y for yes, a for answered."""
+    """Yield products y_i y_j, y_i a_j, a_i y_j and a_i a_j (n, pairs); y is yes, a is answered."""
     first, second = np.tril_indices(yes.shape[1], -1)
     answered = yes + no
     for one, other in itertools.product((yes, answered), repeat=2):
@@ -337,7 +344,7 @@ def _symmetric(pairs: FloatArray, k: int) -> FloatArray:
 
 
 def _counts(products: FloatArray, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return (joint, yes, n), each (k, k), from sums of products (4, pairs)."""
+    """Return counts (joint, yes, n), each of shape (k, k), from sums of products (4, pairs)."""
     first, second = np.tril_indices(k, -1)
     joint, n = _symmetric(products[0], k), _symmetric(products[3], k)
     yes = np.zeros((k, k))

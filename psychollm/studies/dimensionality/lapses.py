@@ -4,10 +4,10 @@ A model may answer some questions independently of their content: it guesses, it
 or its reply is parsed wrongly. With asymptotes :math:`c_i` and :math:`d_i`, the probability that
 it says yes to a question with factor score f is
 
-.. math:: P_i(f) = c_i + (d_i - c_i)\,\Phi(a_i f + b_i),                                \quad (1)
+.. math:: P_i(f) = c_i + (d_i - c_i)\,\Phi(a_i f + b_i).                                \quad (1)
 
-and its lapse rate is :math:`c_i + 1 - d_i`. Pair counts alone cannot distinguish lapses from a
-second factor, but whole answer patterns can. Therefore (1) is fitted to answer patterns
+The lapse rate of model i is :math:`c_i + 1 - d_i`. Pair counts alone cannot distinguish lapses
+from a second factor, but whole answer patterns can. Therefore (1) is fitted to answer patterns
 (`fit_irt`, 4PL with the probit link). Because a single model has few lapses, slopes and logits of
 asymptotes have hierarchical priors whose parameters are estimated from all models.
 
@@ -59,7 +59,7 @@ EVIDENT = 9.21  # 99 % quantile of chi-squared with two degrees of freedom
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class OneFactorWithLapses(Result):
-    """One common factor of models that answer some questions independently of it.
+    """Fit of one common factor to models that answer some questions independently of the factor.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class OneFactorWithLapses(Result):
         Asymptotes, the probabilities of yes at the lowest and highest factor scores.
     rate : Estimate
         Lapse rates, `lower` + 1 - `upper`. An interval starts at 0 if the model's own answers are
-        compatible with a rate of zero.
+        compatible with a lapse rate of zero.
     log_likelihood : float
         Marginal log-likelihood, without priors.
     n_parameters : int
@@ -189,7 +189,7 @@ class _Asymptotes:
     logs: FloatArray  # (distributions,) log-likelihood plus log prior of the centre
 
     def chance(self, log_prior: FloatArray) -> FloatArray:
-        """Return probabilities of the distributions, given the log prior of their SDs."""
+        """Return probabilities of the candidate distributions, given the log prior of SDs."""
         logs = self.logs + log_prior
         chance = np.exp(logs - logs.max())
         return np.asarray(chance / chance.sum())
@@ -200,7 +200,7 @@ class _Asymptotes:
         return np.asarray(-2.0 * np.log(np.maximum(self.answers[:, 0], LEAST_CHANCE)))
 
     def normal(self, sign: float) -> Normal:
-        """Return mean and SD, averaged over the distributions."""
+        """Return mean and SD of the logits, averaged over the candidate distributions."""
         chance = self.chance(-0.5 * (self.deviations / LOGITS[2]) ** 2)
         return sign * float(chance @ self.centres), float(np.sqrt(chance @ self.deviations**2))
 

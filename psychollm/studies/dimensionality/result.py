@@ -57,11 +57,13 @@ class PlainSpectrum(Result):
         Coefficients of the regression of first loadings on thresholds: constant, linear and
         quadratic.
     quadratic_r2 : Null
-        R squared of this regression, and its distribution in one-factor replicates.
+        R squared of the regression of first loadings on thresholds, and its distribution in
+        one-factor replicates.
     congruence : float
         Tucker's congruence of `second_loadings` with the second component of the replicates.
     null_congruence : float
-        Median congruence of single replicates with the same component, for comparison.
+        Median congruence of single replicates with the second component of the replicates, for
+        comparison.
     sensitivity : Sensitivity
         Number of pairs with an empty cell, and proportions of variance under every continuity
         correction.
@@ -90,8 +92,8 @@ class PlainSpectrum(Result):
     def binary_shares(self) -> FloatArray:
         """Proportions of the eigenvalues of correlations of binary answers (phi) (k,).
 
-        Pearson correlations of binary answers depend on yes rates. Their components therefore show
-        dimensions that the continuous signals do not have.
+        Pearson correlations of binary answers depend on yes rates. The components of such
+        correlations therefore show dimensions that the continuous signals do not have.
         """
         counts = self.correlation.counts
         yes, n = counts.yes, counts.n
@@ -123,8 +125,8 @@ class Dimensionality(Study, Result):
         Second factor's proportion of variance by pairwise likelihood, compared with one-factor
         replicates.
     with_lapses : WithLapses or None
-        Fit of one factor with lapses, and tests for a second factor. They are computed, and decide
-        the verdict, if one normal factor is rejected.
+        Fit of one factor with lapses, and tests for a second factor. The fit and the tests with
+        lapses are computed, and decide the verdict, if one normal factor is rejected.
     spectrum : PlainSpectrum
         Tetrachoric spectrum under the chosen continuity correction, with both null distributions.
     factors_by_rule : mapping
@@ -190,8 +192,8 @@ class Dimensionality(Study, Result):
         """Return one row per component: eigenvalue, proportion of variance, null distributions.
 
         Columns ``permutation_...`` describe the null distribution under independence. Columns
-        ``one_factor_...`` describe it under one factor with the observed thresholds. Columns
-        ``..._p_se`` are Monte Carlo errors of the p-values.
+        ``one_factor_...`` describe the null distribution under one factor with the observed
+        thresholds. Columns ``..._p_se`` are Monte Carlo errors of the p-values.
         """
         import pandas as pd
 
@@ -296,15 +298,15 @@ def _tests(result: Dimensionality) -> Finding:
 
 
 class Tested(Protocol):
-    """Result with three tests."""
+    """Protocol of a result with three tests of the number of factors."""
 
     @property
     def shared_test(self) -> ResidualTest:
-        """Test of no factor."""
+        """Test of the null hypothesis that there is no common factor."""
 
     @property
     def one_factor_test(self) -> ResidualTest:
-        """Test of one factor."""
+        """Test of the null hypothesis that there is one common factor."""
 
     @property
     def second_share(self) -> ResidualTest:

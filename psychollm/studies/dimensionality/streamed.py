@@ -51,8 +51,8 @@ class SharedSignals(Study, Result):
         Second factor's proportion of variance by pairwise likelihood, compared with one-factor
         replicates.
     with_lapses : WithLapses or None
-        Fit and tests with lapses, from a sample of the questions. They are computed, and decide
-        the verdict, if one normal factor is rejected.
+        Fit and tests with lapses, from a sample of the questions. The fit and the tests with
+        lapses are computed, and decide the verdict, if one normal factor is rejected.
     loadings, thresholds : ndarray of shape (k,)
         One-factor solution by pairwise likelihood; NaN for a model with constant answers.
     n : ndarray of shape (k,)
@@ -145,13 +145,16 @@ def shared_signals(
         Binary answers of at least four models with varying answers.
     n_null : int
         Number of replicates of each test. At most 19 replicates are used for the proportion of a
-        second factor, because each of them takes at least ten times as long as in other tests.
+        second factor, because each such replicate takes at least ten times as long as a replicate
+        of another test.
     alpha : float
-        Level of the tests. It must be at least 1 / (n_null + 1), the smallest possible p-value.
+        Level of the tests. The level must be at least 1 / (n_null + 1), the smallest possible
+        p-value.
     rng : Generator, int or None
         Random generator or seed.
     n_jobs : int or None
-        Number of workers; -1 uses all processors. The result does not depend on it.
+        Number of workers; -1 uses all processors. The result does not depend on the number of
+        workers.
     progress : bool
         Whether to show a progress bar.
 
@@ -170,7 +173,7 @@ def shared_signals(
     Notes
     -----
     The function needs a quarter of a byte of memory per model and question, and an eighth of a
-    byte more for each worker. It needs about 300 bytes per pair of models.
+    byte more for each worker. The function also needs about 300 bytes per pair of models.
 
     Examples
     --------

@@ -127,8 +127,8 @@ def dimensionality(
     Every continuity correction biases the spectrum of a tetrachoric matrix: extreme yes rates
     alone produce a second component and a quadratic decline of loadings. The spectrum is therefore
     compared with its distribution under independence and under one factor. The verdict is based on
-    `residual_test`, which uses pair counts and needs no correction. If this test rejects one
-    normal factor, one factor with lapses or guesses is fitted and tested, because in pair counts a
+    `residual_test`, which uses pair counts and needs no correction. If `residual_test` rejects one
+    normal factor, one factor with lapses or guesses is fitted and tested. In pair counts, even a
     lapse rate of half a percent resembles a second factor. The documentation tabulates
     false-positive rates and power, also with lapses and guesses.
 
@@ -141,7 +141,7 @@ def dimensionality(
         questions (columns), with models as units.
     empty_cells, missing : str
         Treatment of empty cells and of missing answers in the plain spectrum (see `tetrachoric`).
-        They do not affect the verdict on the number of factors.
+        These options do not affect the verdict on the number of factors.
     n_null : int
         Number of replicates of each null distribution. With 499 replicates, a p-value of .05 has a
         Monte Carlo error of .01.

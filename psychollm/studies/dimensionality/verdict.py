@@ -44,13 +44,13 @@ class Evidence:
     near_copies: tuple[tuple[Hashable, ...], ...] = ()  # groups that agree more than predicted
 
     def shared(self, smallest: SmallestEffects) -> Outcome:
-        """Return whether there is a common factor."""
+        """Return whether a common factor is significant, negligible or inconclusive."""
         if self.n_factors > 0:
             return Outcome.ABOVE
         return outcome(self.shared_interval, smallest=smallest.correlation, rejected=False)
 
     def second(self, smallest: SmallestEffects) -> Outcome:
-        """Return whether there is a second factor."""
+        """Return whether a second factor is significant, negligible or inconclusive."""
         # Large tables reject normality of a single skewed, heavy-tailed or logistic factor. A
         # proportion of variance that such a factor can produce is no evidence for a second factor.
         rejected = self.n_factors == 2 and self.share >= smallest.second_share

@@ -1,8 +1,8 @@
 r"""Benchmark and generalised accuracy, each with its own sampling error.
 
 Let :math:`\pi_{mq}` be the probability that model m answers question q correctly. Benchmark
-accuracy :math:`B_m` is its mean over these questions, generalised accuracy :math:`G_m` its mean
-over the question population:
+accuracy :math:`B_m` is the mean of :math:`\pi_{mq}` over the questions of the benchmark, and
+generalised accuracy :math:`G_m` is the mean over the question population:
 
 .. math:: B_m = \frac1Q \sum_q \pi_{mq}, \qquad G_m = \operatorname{E}_q[\pi_{mq}].       \quad (1)
 
@@ -18,11 +18,12 @@ and :math:`P_m` the sum of the predictions for missing cells. The sampling varia
 
 Here V is the variance of the probabilities between questions of one domain. :math:`\rho` is the
 sum of v over missing cells divided by the sum of v over answered cells; it accounts for the effect
-of errors in answered cells on the predictions. Repeated answers estimate v. Without repeats, the
-mixed model estimates v, which then includes the interaction of model and question, so the interval
-of :math:`B_m` is conservative. This interval is not meaningful for a model that always gives the
-same answer to a question, because its :math:`B_m` is known exactly. The interval of :math:`G_m`
-needs no repeats: one answer to a randomly drawn question is correct with probability :math:`G_m`.
+of errors in answered cells on the predictions. Repeated answers give an estimate of v, the
+variance of one answer. Without repeats, the mixed model estimates v, which then includes the
+interaction of model and question, so the interval of :math:`B_m` is conservative. The interval of
+:math:`B_m` is not meaningful for a model that always gives the same answer to a question, because
+its :math:`B_m` is known exactly. The interval of :math:`G_m` needs no repeats: one answer to a
+randomly drawn question is correct with probability :math:`G_m`.
 
 Domains are strata: the question population has the same domains in the same proportions. With
 clusters, the robust variance of `mean_score` replaces :math:`V_m / Q` and the variance of the
@@ -150,7 +151,7 @@ def accuracies(
 
 
 def _within(cells: QuestionAnswers, n: IntArray, chances: Chances | None) -> FloatArray:
-    """Return v / n of (2) (models, questions), with v from repeated answers if there are any."""
+    """Return v / n of (2) (models, questions); repeated answers, if there are any, estimate v."""
     repeated = cells.repeated > 0
     # If a model's repeated answers never differ, its estimated variance of 0 is not credible.
     own = repeated & (cells.variance.sum(axis=1, keepdims=True) > 0.0)
@@ -164,7 +165,7 @@ def _between(
     clusters: IntArray | None,
     domains: IntArray | None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return V of (2) within domains, or the robust variance of clusters; degrees of freedom."""
+    """Return V of (2), the variance within domains or robust to clusters; degrees of freedom."""
     known = cells.answered
     if clusters is not None:
         mean = clustered_mean(np.where(known > 0, cells.mean, np.nan), known, clusters)

@@ -329,7 +329,7 @@ def evaluation_card(
         Reported probabilities that an answer is correct, in [0, 1].
     human_labels : ScoreLog, DataFrame or array_like (models, questions), optional
         Human labels of some answers, if `scores` were assigned by a judge; NaN for answers without
-        a label. `judged_scores` then estimates the human scores of all answers.
+        a label. With labels, `judged_scores` estimates the human scores of all answers.
     attempts : sequence of int, optional
         Numbers k of attempts for pass@k and pass^k, if questions were asked several times and
         scores are 0 and 1.

@@ -181,13 +181,13 @@ def compare_by(
     by : array_like (questions,) or (models,)
         Group of each question (its domain), or of each model (its family).
     of : {"questions", "models"}
-        Members of the groups.
+        Whether the members of the groups are questions or models.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage or template.
     power : float
-        Power assumed for `detectable` and `needed`.
+        Statistical power assumed for `detectable` and `needed`.
     bootstrap : Bootstrap or int
-        Resamples of questions, or of clusters.
+        Number of resamples of questions, or of clusters.
     level : float
         Coverage of the intervals.
     rng : Generator, int or None
