@@ -14,11 +14,11 @@ almost linearly related. Other scores are not transformed.
 Let :math:`V_b` be the mean sampling variance in benchmark b without the part common to all models,
 and :math:`S_b` the variance of observed scores. The reliability is
 
-.. math:: R_b = 1 - V_b / S_b,                                                            \quad (1)
+.. math:: R_b = 1 - V_b / S_b.                                                            \quad (1)
 
-and :math:`\sqrt{R_1 R_2}` is the expected correlation if the true scores correlate perfectly. If
-the F test of :math:`S_b / V_b` is not significant, benchmark b does not distinguish the models,
-and the correlation is undefined.
+If the true scores correlate perfectly, the expected correlation of the observed scores is
+:math:`\sqrt{R_1 R_2}`. If the F test of :math:`S_b / V_b` is not significant, benchmark b does not
+distinguish the models, and the correlation is undefined.
 
 Let :math:`\pi_-` be the probability that the benchmarks order two random models oppositely by
 their true scores. This probability and Kendall's rank correlation :math:`\tau` of true scores are

@@ -86,7 +86,7 @@ class WithLapses(Result):
     def p_value(self) -> float:
         """P-value of Fisher's combination of the score test and the test of the proportion.
 
-        Both tests are nearly independent under the null hypothesis.
+        Both tests are nearly independent.
         """
         product = self.test.p_value * self.second_share.p_value
         return float(chdtrc(4, -2.0 * np.log(product)))

@@ -263,7 +263,7 @@ def calibration_by(
     by : array_like (questions,) or (models,)
         Group of each question (its domain), or of each model (its family).
     of : {"questions", "models"}
-        Members of the groups.
+        Whether the members of the groups are questions or models.
     metrics : sequence of str or Metric, optional
         Keys of metrics (listed by `metric_keys`) or `Metric` objects; all keys by default.
     clusters : array_like (questions,), optional

@@ -1,4 +1,4 @@
-"""`psychollm study` for replies to rule-world."""
+"""`psychollm study` for replies to the instrument rule-world."""
 
 from typing import TYPE_CHECKING
 

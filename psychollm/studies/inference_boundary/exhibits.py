@@ -179,14 +179,14 @@ def _failures(study: "InferenceBoundary", kind: Hashable) -> tuple[Exhibit | Non
 
 
 def _skins(study: "InferenceBoundary") -> dict[str, Estimate]:
-    """Return the contrasts by their shortest distinct names (types, if these suffice)."""
+    """Return the contrasts by type of question, or by their full names if types repeat."""
     short = [name.partition(":")[0] for name in study.skins]
     names = short if len(set(short)) == len(short) else list(study.skins)
     return dict(zip(names, study.skins.values(), strict=True))
 
 
 def _stability(study: "InferenceBoundary") -> Table | None:
-    """Return the agreement of the runs, by type."""
+    """Return the agreement between runs, by type of question."""
     if all(len(one.retest.runs) < 2 for one in study.profiles.values()):
         return None
     rows = [

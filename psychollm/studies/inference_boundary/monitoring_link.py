@@ -1,11 +1,12 @@
 r"""Rank correlation of capability and the pass rate on events that no rule covers.
 
-The study reports Spearman's coefficient over models with Bonett and Wright's interval
+The study reports Spearman's coefficient r over k models with a two-sided permutation p-value and
+Bonett and Wright's interval:
 
-.. math:: \tanh\Big(\operatorname{artanh} r \pm z \sqrt{(1 + r^2/2)/(k - 3)}\Big)        \quad (1)
+.. math:: \tanh\Big(\operatorname{artanh} r \pm z \sqrt{(1 + r^2/2)/(k - 3)}\Big).       \quad (1)
 
-for k models, and a two-sided permutation p-value. With ten models, the interval covers most of the
-possible range, so a coefficient near zero is weak evidence.
+With ten models, the interval covers most of the possible range, so a coefficient near zero is weak
+evidence.
 
 References
 ----------

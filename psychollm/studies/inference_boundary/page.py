@@ -79,7 +79,7 @@ def _methods(study: "InferenceBoundary") -> tuple[str, ...]:
 
 
 def _of_each(study: "InferenceBoundary") -> FloatArray:
-    """Return the harmonic mean of the numbers of questions of the two types (models,)."""
+    """Return the harmonic mean of the numbers of questions of both types (models,)."""
     rates = [study.profiles[kind].retest.rate for kind in (study.interaction, study.answerable)]
     known = [dict(zip(one.labels, one.n.tolist(), strict=True)) for one in rates]
     n = np.array([[own.get(label, np.nan) for label in study.labels] for own in known])

@@ -1,4 +1,4 @@
-"""Pass rates, agreement of runs and responses on one type of question."""
+"""Pass rates, agreement between runs, and responses on one type of question."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoundaryProfile(Result):
-    """Pass rates, agreement of runs and responses on one type of question.
+    """Pass rates, agreement between runs, and responses on one type of question.
 
     Examples
     --------
@@ -65,8 +65,8 @@ class BoundaryProfile(Result):
     def pooled_intervals(self) -> FloatArray:
         """Wilson interval that treats runs as independent (models, 2).
 
-        This interval is often reported, but it is too short if runs agree. Use the interval of
-        `retest.rate` instead.
+        The pooled interval is often reported, but it is too short if runs agree. Use the interval
+        of `retest.rate` instead.
         """
         hits, n = self.retest.totals.sum(axis=1), self.retest.n.sum(axis=1)
         return wilson(hits, n, level=self.retest.rate.level)

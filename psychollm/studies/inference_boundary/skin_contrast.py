@@ -42,13 +42,14 @@ def skin_contrast(
     ----------
     answers : DataFrame
         One row per answer: model, type, item, run, score, skin, and structure, a label shared by
-        the surface forms of a world. `RuleWorldScores.to_frame` returns it for one skin.
+        the surface forms of a world. `RuleWorldScores.to_frame` returns such a table for one skin.
     kind : hashable
         Type of question.
     first, second : hashable
         Labels of the two skins.
     bootstrap : int or Bootstrap
-        Number of resamples of worlds with all their surface forms, the same for all models.
+        Number of resamples of worlds with all their surface forms; resamples are the same for all
+        models.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -103,7 +104,7 @@ def skin_contrast(
 
 
 def skin_contrasts(answers: pd.DataFrame, resampling: Resampling) -> dict[str, Estimate]:
-    """Contrast each further skin with the first, by type, if both have answers."""
+    """Contrast each further skin with the first skin, by type, if both skins have answers."""
     if not {"skin", "structure"} <= set(answers.columns):
         return {}
     base, *others = dict.fromkeys(answers["skin"].tolist())

@@ -91,7 +91,7 @@ class ThinkingContrast(Result):
 
     @property
     def smallest_shown(self) -> float:
-        """Smallest detectable difference with this number of questions; NaN if undefined."""
+        """Smallest detectable difference with the study's number of questions; can be NaN."""
         least = np.nan if self.detectable is None else self.detectable.difference
         return least if least < 1.0 else np.nan  # the formula ignores that rates are bounded
 
@@ -338,17 +338,18 @@ def inference_boundary(
         `RuleWorldScores.to_frame` returns it.
     answerable, lexical, interaction, control : hashable
         Labels of the types: answerable, undefined word, uncovered event, words exchanged. The
-        second and the last may be absent.
+        types undefined word and words exchanged may be absent.
     refusal : hashable
         Label of the response that is a refusal.
     commits : iterable of hashable
         Responses that assume an answer to an event that no rule covers.
     thinking : iterable of (label, label)
-        Pairs of models: with reasoning before the answer, and without.
+        Pairs of models; the first model reasons before the answer, and the second does not.
     people : DataFrame or path, optional
         Scores of people on the same items, as returned by `read_people`.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions; resamples are the same for all models, so that
+        differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None

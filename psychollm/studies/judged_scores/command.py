@@ -187,7 +187,7 @@ def _names(given: list[tuple[Path, str | None]]) -> list[str]:
 
 
 def _by(log: Any) -> str:
-    """Return the scorer that is used, if logs name one."""
+    """Return the name of the scorer that is used, if the logs name a scorer."""
     scorers = list(dict.fromkeys(name for name in log.scorers.values() if name))
     return f" by {', '.join(scorers)}" if scorers else ""
 

@@ -3,28 +3,28 @@ r"""Correct judged scores by human labels: estimate, errors and interval.
 A judge gave verdicts on the N answers of a model, and people labelled n of them; y denotes a
 label. Let g be the verdict minus its mean over all N answers, and :math:`w_q` the weights of the
 labelled answers, which sum to one and are inversely proportional to the inclusion probabilities
-:math:`\pi_q`. Then
+:math:`\pi_q`. The difference estimator (`psychollm.estimates.corrected`) for the prediction
+:math:`\bar y + \lambda (g_q - \bar g)` is
 
 .. math:: \hat\theta = \sum_q w_q (y_q - \lambda g_q), \qquad
           \lambda = \frac{\sum_q w_q (g_q - \bar g)(y_q - \bar y)}
-                         {\sum_q w_q (g_q - \bar g)^2}                                    \quad (1)
+                         {\sum_q w_q (g_q - \bar g)^2}.                                   \quad (1)
 
-is the difference estimator (`psychollm.estimates.corrected`) for the prediction :math:`\bar y +
-\lambda (g_q - \bar g)`. It is prediction-powered inference with a tuned weight (PPI++). For binary
-verdicts it is the mean of the labels within each verdict, weighted by the frequency of the
-verdict. An uninformative judge has a weight near zero.
+This estimator is known as prediction-powered inference with a tuned weight (PPI++). For binary
+verdicts, the estimator is the mean of the labels within each verdict, weighted by the frequency of
+the verdict. An uninformative judge has a weight near zero.
 
 With the residuals :math:`e_q` of (1) and their leverages :math:`h_q`, the errors of models i and j
 have the covariance
 
 .. math:: C_{ij} = \rho_{ij} \sum_q (1 - \pi_q) \, w_{iq} w_{jq} \,
-                   \frac{e_{iq} e_{jq}}{\sqrt{(1 - h_{iq})(1 - h_{jq})}},                 \quad (2)
+                   \frac{e_{iq} e_{jq}}{\sqrt{(1 - h_{iq})(1 - h_{jq})}}.                 \quad (2)
 
-over the answers labelled for both; :math:`\rho` is one if both were labelled on the same
-questions, and smaller if their labels were drawn separately. To generalise to the question
-population from which the N answers are sampled, the factor :math:`1 - \pi` is omitted and the
-covariance of the mean predictions is added. With clusters, the summands are sums over clusters,
-with the correction CR2.
+The sum is over the answers labelled for both models. The correlation :math:`\rho` is one if both
+models were labelled on the same questions, and smaller if their labels were drawn separately. To
+generalise to the question population from which the N answers are sampled, the factor :math:`1 -
+\pi` is omitted and the covariance of the mean predictions is added. With clusters, the summands
+are sums over clusters, with the correction CR2.
 
 If a judge is nearly always right, few residuals are nonzero, and (2) would be too small.
 Therefore, for each model, a quarter of the contribution of one wrong label is added to the
@@ -32,16 +32,15 @@ variance of a difference, and half of the contribution to the variance of a sing
 
 The interval of a score with binary labels and verdicts combines intervals of proportions within
 each verdict. Let :math:`p_k` be the proportion of answers with verdict k, :math:`\theta_k` the
-proportion of correct ones among them, and :math:`[l_k, u_k]` its Jeffreys interval. The interval
-is
+proportion of correct answers among them, and :math:`[l_k, u_k]` the Jeffreys interval of
+:math:`\theta_k`. By the method of variance estimates recovery, the interval of the score is
 
 .. math:: \hat\theta - \Big(\sum_k p_k^2 (\theta_k - l_k)^2\Big)^{1/2}, \qquad
-          \hat\theta + \Big(\sum_k p_k^2 (u_k - \theta_k)^2\Big)^{1/2}                    \quad (3)
+          \hat\theta + \Big(\sum_k p_k^2 (u_k - \theta_k)^2\Big)^{1/2}.                   \quad (3)
 
-(the method of variance estimates recovery). Numbers of labels are divided by the design effect:
-:math:`1 - n / N` for inference to these questions, times the effects of unequal probabilities and
-clusters. Scores of graded verdicts have Wilson intervals, with the effective sample size of (2)
-and quantiles of Student's t.
+Numbers of labels are divided by the design effect, which is :math:`1 - n / N` for inference to the
+judged questions, times the effects of unequal probabilities and clusters. Scores of graded
+verdicts have Wilson intervals, with the effective sample size of (2) and quantiles of Student's t.
 
 The intervals of all differences combine the intervals of the scores
 (`psychollm.reliability.means.combined_intervals`), given the covariance (2).
@@ -112,7 +111,7 @@ class Fit:
 
 
 def fit(table: Labelled) -> Fit:
-    """Return corrected scores with the covariance of their errors."""
+    """Return corrected scores, with the covariance of their errors."""
     there = np.isfinite(table.people)
     # Questions without any label are dropped here.
     asked = np.flatnonzero(there.any(axis=0))

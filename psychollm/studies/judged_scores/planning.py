@@ -1,16 +1,16 @@
 r"""Plan how many and which answers people must label for a given margin of error.
 
 Labels have the variance :math:`v_{mk}` about their prediction within verdict k of model m. With N
-answers, n randomly chosen labels give a score the variance
-:math:`\bar v_m (1 / n - 1 / N)`. Labels are most informative where the judge is unsure. With the
-inclusion probabilities
+answers, n randomly chosen labels give a score the variance :math:`\bar v_m (1 / n - 1 / N)`.
+Labels are most informative where the judge is unsure. The inclusion probabilities are
 
 .. math:: \pi_q = \min(1, c \, s_q), \qquad s_q^2 = \frac{1}{M} \sum_m v_{m k(m, q)}, \qquad
-          \sum_q \pi_q = n,                                                               \quad (1)
+          \sum_q \pi_q = n.                                                               \quad (1)
 
-the variance is :math:`N^{-2} \sum_q (1 / \pi_q - 1) \, v_{m k(m, q)}`. The same questions are
-labelled for every model. Variances within verdicts are shrunk towards the model's overall variance
-with the weight of one label, so that no verdict is neglected because its first labels agreed.
+With the probabilities (1), the variance of a score is :math:`N^{-2} \sum_q (1 / \pi_q - 1) \, v_{m
+k(m, q)}`. The same questions are labelled for every model. Variances within verdicts are shrunk
+towards the model's overall variance with the weight of one label, so that no verdict is neglected
+because its first labels agreed.
 """
 
 from dataclasses import dataclass

@@ -105,7 +105,10 @@ class JudgedScores(Study, Result):
 
     @property
     def worth(self) -> float:
-        """Labels without the judge that are as informative as one with it; NaN without labels."""
+        """Number of labels without the judge that are as informative as one label with it.
+
+        The number is NaN without labels.
+        """
         known = np.isfinite(self.alone) & np.isfinite(self.corrected) & (self.score.n > 2)
         apart, together = (self.alone[known] ** 2).sum(), (self.corrected[known] ** 2).sum()
         if not known.any() or apart == 0.0:
@@ -114,12 +117,12 @@ class JudgedScores(Study, Result):
 
     @property
     def helps(self) -> bool:
-        """Whether labels are worth more with the judge than without."""
+        """Whether labels are more informative with the judge than without it."""
         return bool(self.worth >= _HELPS)
 
     @property
     def bias_gaps(self) -> FloatArray:
-        """Bias of the first model minus that of the second, with simultaneous bounds."""
+        """Bias of each pair's first model minus bias of its second, with simultaneous bounds."""
         i, j = np.triu_indices(len(self.labels), 1)
         gap = self.bias.value[i] - self.bias.value[j]
         # The judge's verdicts on these answers are fixed, so only the scores vary.
@@ -136,7 +139,7 @@ class JudgedScores(Study, Result):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Notes on the use of the scores."""
+        """Notes on the use of the estimated scores."""
         return tuple(self._remarks())
 
     def tables(self) -> "dict[str, pd.DataFrame]":
@@ -205,7 +208,7 @@ class JudgedScores(Study, Result):
         )
 
     def outcomes(self, *, smallest: SmallestEffects = SMALLEST) -> Verdicts:
-        """Return the conclusion from each pair's interval.
+        """Return the conclusion about each pair of models, from the interval of its difference.
 
         Parameters
         ----------
@@ -278,7 +281,7 @@ class JudgedScores(Study, Result):
 
     @property
     def order(self) -> list[int]:
-        """Models by decreasing score; models without a score last."""
+        """Models in descending order of score; models without a score are last."""
         by = np.where(self.score.defined, self.score.value, np.nan_to_num(self.raw.value) - 1e9)
         return [int(place) for place in np.argsort(-by, kind="stable")]
 
@@ -396,7 +399,7 @@ class JudgedScores(Study, Result):
             )
 
     def _next(self) -> Iterator[str]:
-        """Yield the difference between each model and the next."""
+        """Yield the difference between each model and the next model in `order`."""
         pairs = self.differences
         places = {
             pair: row for row, pair in enumerate(zip(pairs.first, pairs.second, strict=True))

@@ -81,19 +81,19 @@ def judged_scores(
         unlabelled. Models and questions are matched by label.
     judge : hashable, optional
         Judge to use, if there are several; by default the best combination of all. If there is
-        only one judge, this is its name.
+        only one judge, `judge` is the name of this judge.
     clusters : array_like (questions,), optional
         Cluster of each question, such as a passage, if whole clusters were sampled for labels, or
         to generalise to the question population.
     families : array_like (models,), optional
-        Family of each model, such as its vendor. The judge's bias is then compared between
-        families.
+        Family of each model, such as its vendor. With families, the judge's bias is also compared
+        between families.
     probability : array_like (questions,) or (models, questions), optional
         Inclusion probability of each label, if unequal. By default all answers of a model have the
         same probability.
     target : {"these questions", "questions like these"}
-        Target of inference: all answers that the judge saw, or answers to the population of which
-        these questions are a sample.
+        Target of inference: all answers that the judge saw, or answers to the population of
+        questions from which the judged questions are a sample.
     level : float
         Coverage of the intervals: pointwise for scores, simultaneous for differences.
     n_draws : int
@@ -235,7 +235,7 @@ def _chances(probability: Any, both: Verdicts, answers: BoolArray) -> FloatArray
 
 
 def _mean_verdicts(verdicts: FloatArray) -> FloatArray:
-    """Return the mean of the judges (models, questions), NaN without verdicts."""
+    """Return the mean verdict of the judges (models, questions), NaN without verdicts."""
     if len(verdicts) == 1:
         return np.asarray(verdicts[0])
     known = np.isfinite(verdicts)

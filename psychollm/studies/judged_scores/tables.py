@@ -32,7 +32,7 @@ class Verdicts:
 
     @property
     def answers(self) -> BoolArray:
-        """Cells (models, questions) with verdict or label; all cells of models without verdict."""
+        """Cells (models, questions) with verdict or label; all cells if a model has no verdict."""
         judged: BoolArray = np.asarray(np.isfinite(self.verdicts).any(axis=0))
         none = np.asarray(~judged.any(axis=1))
         return np.asarray(judged | np.isfinite(self.people) | none[:, None])
@@ -106,7 +106,7 @@ def _is_long(data: Any) -> bool:
 
 
 def _like(table: Table, first: Table, argument: str) -> Table:
-    """Return a table; an unlabelled one takes the models and questions of the first table."""
+    """Return a table; a table without labels takes the models and questions of the first table."""
     if all(table.named) and all(first.named):
         return table
     return Table(values_like(table, first, argument=argument), first.models, first.questions)
@@ -141,7 +141,7 @@ def _labelled(people: Table, first: Table) -> Table:
 
 
 def _placed(table: Table, models: Labels, questions: Labels) -> FloatArray:
-    """Return the values at these models and questions, NaN where the table has no value."""
+    """Return the values at the given models and questions, NaN where the table has no value."""
     if table.models == models and table.questions == questions:
         return np.ascontiguousarray(table.values, dtype=np.float64)
     rows = {label: place for place, label in enumerate(models)}

@@ -136,15 +136,16 @@ def abstention_skill(
     answers : DataFrame
         One row per reply: model, item, should_abstain, and abstained (or abstained_judged, ...);
         optionally run, scenario, dataset, pair, correct, and the columns of mismatch.
-        `AbstentionScores.to_frame` returns it. The two questions of a pair, and runs of a
-        question, form a cluster.
+        `AbstentionScores.to_frame` returns such a table. The two questions of a pair, and runs of
+        a question, form a cluster.
     reader : {"rule", "judge", "judge_whole"}
         Source of the abstention codes: rules, a judge of the answer, or a judge who also saw the
         trace.
     people : DataFrame or path, optional
         Abstentions and correct answers of people on the same items, as returned by `read_people`.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions; resamples are the same for all models, so that
+        differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None

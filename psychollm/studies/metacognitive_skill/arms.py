@@ -187,7 +187,7 @@ def prompting(
     threshold: int = 1,
     level: float = 0.95,
 ) -> dict[Hashable, Estimate]:
-    """Return each category's prevalence with the prompt minus without it, paired."""
+    """Return the difference in each category's prevalence with and without the prompt, paired."""
     pairs = _Pairs(traces, baseline, prompted)
     differences = {}
     for category, codes in traces.codes.items():
@@ -238,7 +238,7 @@ class _Pairs:
     def link(
         self, first: FloatArray, second: FloatArray, keep: BoolArray, level: float
     ) -> MonitoringLink | None:
-        """Correlate accuracy without the prompt and the effect, on different problems."""
+        """Correlate accuracy without the prompt and the prompt's effect, on different problems."""
         # On the same problems, the error of `first` would enter both with opposite signs.
         half = self._item % 2 == 0
         accuracy, effect, labels = [], [], []
@@ -261,7 +261,7 @@ class _Pairs:
         *,
         absent: Reason = Reason.TOO_FEW,
     ) -> Estimate:
-        """Return the proportion for every model."""
+        """Return the proportion of hits among the kept pairs, for every model."""
         counts = {}
         size = int(self._item.max(initial=-1)) + 1
         for label in self._models:

@@ -1,21 +1,22 @@
 r"""Deployment gap: a behaviour's prevalence in traces with right answers minus that in all traces.
 
-Let C be the event that a trace shows a behaviour, and R the event that its answer is right. Then
+Let C be the event that a trace shows a behaviour, and R the event that the answer of the trace is
+right. The deployment gap is
 
 .. math:: P(C \mid R) - P(C) = w\,d, \qquad w = P(\bar R), \quad
           d = P(C \mid R) - P(C \mid \bar R).                                            \quad (1)
 
-The interval combines Wilson intervals of the three proportions at their effective sizes (Newcombe,
-1998, for d; Zou, Huang and Zhang, 2009, for products). Let l and u be the distances of d from its
-lower and upper bound, and :math:`w_l, w_u` the distances of w from its bounds. For :math:`d \geq
-0`, the interval is
+The interval of the gap combines Wilson intervals of three proportions at their effective sample
+sizes (Newcombe, 1998, for d; Zou, Huang and Zhang, 2009, for products). Let l and u be the
+distances of d from its lower and upper bound, and :math:`w_l, w_u` the distances of w from its
+bounds. For :math:`d \geq 0`, the interval is
 
 .. math:: \bigl[\, w d - \sqrt{(w l)^2 + (d w_l)^2},\;
-                  w d + \sqrt{(w u)^2 + (d w_u)^2} \,\bigr],                              \quad (2)
+                  w d + \sqrt{(w u)^2 + (d w_u)^2} \,\bigr].                              \quad (2)
 
-and for d < 0, :math:`w_l` and :math:`w_u` are exchanged. In simulations (2,000 data sets each,
-with 20 to 1,000 traces), coverage was 93 to 97 %. If few traces show the behaviour or few answers
-are wrong, coverage reached 99 %, whereas the coverage of bootstrap percentile intervals was 87 %.
+For d < 0, :math:`w_l` and :math:`w_u` are exchanged. In simulations (2,000 data sets each, with 20
+to 1,000 traces), coverage was 93 to 97 %. If few traces show the behaviour or few answers are
+wrong, coverage reached 99 %, whereas the coverage of bootstrap percentile intervals was 87 %.
 
 References
 ----------
@@ -62,7 +63,7 @@ class Deployment(Result):
 
 
 def register_deployment(panel: Panel, traces: Traces, keep: BoolArray, threshold: int) -> None:
-    """Add the sums for right and wrong answers in the traces that `keep` selects to the panel."""
+    """Add to the panel the sums for right and wrong answers in the traces selected by `keep`."""
     correct = traces.numbers["correct"]
     for name, codes in traces.codes.items():
         known = keep & np.isfinite(codes) & np.isfinite(correct)

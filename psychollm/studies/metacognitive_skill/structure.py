@@ -1,12 +1,13 @@
 r"""Diversity of behaviour by kind of problem.
 
-The diversity of a model on a kind of problem is the entropy of the categories of its spans,
+The diversity of a model on a kind of problem is the entropy of the categories of its n spans,
+which have :math:`k^*` different categories:
 
-.. math:: H = -\sum_c p_c \log_2 p_c + \frac{k^* - 1}{2 n \ln 2},                         \quad (1)
+.. math:: H = -\sum_c p_c \log_2 p_c + \frac{k^* - 1}{2 n \ln 2}.                         \quad (1)
 
-with :math:`k^*` the number of categories among n spans. The second term corrects the bias of the
-plug-in value (Miller, 1955). In simulations with 50 and with 200 traces (300 data sets each, three
-spans per trace on average), the coverage of bootstrap percentile intervals was 89 to 97 %.
+The second term of the entropy corrects the bias of the plug-in value (Miller, 1955). In
+simulations with 50 and with 200 traces (300 data sets each, three spans per trace on average), the
+coverage of bootstrap percentile intervals was 89 to 97 %.
 
 References
 ----------
@@ -63,7 +64,7 @@ def entropy_of(categories: tuple[Hashable, ...], prefix: str, of: Sums) -> Float
 
 
 def register_structures(panel: Panel, traces: Traces, keep: BoolArray, threshold: int) -> None:
-    """Add the sums of each structure in the traces of `keep` to the panel."""
+    """Add to the panel the sums of each structure in the traces selected by `keep`."""
     for structure in structures_of(traces):
         here = keep & traces.where("structure", structure)
         for name in traces.categories:

@@ -1,14 +1,15 @@
 r"""Monitoring behaviour in reasoning traces, and its association with right answers.
 
 A model may be capable of a behaviour but not show it when needed. Let C be the event that a trace
-shows a behaviour, and R the event that its answer is right. The difference
+shows a behaviour, and R the event that the answer of the trace is right. The deployment gap of the
+behaviour is
 
-.. math:: P(C \mid R) - P(C)                                                             \quad (1)
+.. math:: P(C \mid R) - P(C).                                                            \quad (1)
 
-is positive for behaviours that are associated with success and often absent. This association does
-not show that the behaviour would help. An experiment can show whether it helps: the same questions
-are asked with and without a prompt that directs the model to the behaviour. `scaffolding` reports
-harm and help.
+The gap is positive for behaviours that are associated with right answers and often absent. An
+association with right answers does not show that the behaviour would help. An experiment can show
+whether a behaviour helps: the same questions are asked with and without a prompt that directs the
+model to the behaviour. `scaffolding` reports harm and help.
 
 References
 ----------
@@ -279,12 +280,12 @@ def metacognitive_skill(
     traces : DataFrame
         One row per trace and category: model, item, category and code (0, 1, 2; NaN without a
         code); optionally arm, run, coder, structure, spans, tokens, correct, verified, repeated.
-        `CodingScores.to_frame` returns it.
+        `CodingScores.to_frame` returns such a table.
     coder : hashable, optional
         Coder whose codes are analysed; needed if there are several.
     baseline, prompted : hashable, optional
-        The arm without directions, and the arm with directions. The first is needed if there are
-        several arms.
+        Names of the arm without directions and of the arm with directions. `baseline` is needed if
+        there are several arms.
     structures : (hashable, hashable), optional
         The well-structured and the ill-structured kind of problems, to be contrasted.
     threshold : {1, 2}
@@ -293,7 +294,8 @@ def metacognitive_skill(
         Codes and correct answers of people, with the columns of `traces`, as returned by
         `read_people`.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions; resamples are the same for all models, so that
+        differences are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -304,8 +306,8 @@ def metacognitive_skill(
     MetacognitiveSkill
         Undefined estimates are NaN with a reason; parts without input are None. Proportions have
         Wilson intervals at the effective sample size, which accounts for several traces of one
-        question. Gaps combine three such intervals; densities and diversities have bootstrap
-        percentile intervals.
+        question. Intervals of deployment gaps combine three Wilson intervals; densities and
+        diversities have bootstrap percentile intervals.
 
     Raises
     ------
@@ -392,7 +394,7 @@ def _shown(table: Any, coder: Hashable | None, baseline: Hashable, threshold: in
 
 
 def _beside(traces: pd.DataFrame, people: pd.DataFrame, level: float) -> BesidePeople:
-    """Compare models' prevalence and accuracy with people's."""
+    """Compare the prevalence and accuracy of models with the prevalence and accuracy of people."""
     measures = (
         Measure(name="shows", value="shown", by="category"),
         Measure(name="accuracy", value="correct", by="arm"),

@@ -1,11 +1,10 @@
 r"""Sums of coded traces per model and question, and estimates from these sums.
 
 All rates are ratios of sums over questions, so that all models and rates share the resamples of
-questions. With :math:`x_q` and :math:`y_q` the sums over the traces of question q,
+questions. Let :math:`x_q` and :math:`y_q` be the sums over the traces of question q, and
+:math:`w_q` the number of times that question q was drawn. A rate is then
 
-.. math:: r = \frac{\sum_q w_q x_q}{\sum_q w_q y_q}                                      \quad (1)
-
-where :math:`w_q` is the number of times that the question was drawn.
+.. math:: r = \frac{\sum_q w_q x_q}{\sum_q w_q y_q}.                                     \quad (1)
 """
 
 from __future__ import annotations
@@ -167,7 +166,7 @@ class Panel:
         self.columns[name] = np.nan_to_num(sums)
 
     def share(self, name: str, hits: str, n: str, *cases: tuple[BoolArray, Reason]) -> Estimate:
-        """Estimate a proportion with Wilson's interval at the effective size, and draws."""
+        """Estimate a proportion with Wilson's interval at the effective sample size, and draws."""
         drawn = self.ratio(name, hits, n, *cases)
         counts = {
             label: (self.columns[hits][row], self.columns[n][row])
@@ -184,7 +183,7 @@ class Panel:
         *cases: tuple[BoolArray, Reason],
         scale: float = 1.0,
     ) -> Estimate:
-        """Estimate a ratio of sums (1) with percentiles of its draws."""
+        """Estimate a ratio of sums (1), with the percentile interval of its draws."""
         return self.estimate(
             name, lambda of: scale * ratio(of(over), of(under)), self.size(under), *cases
         )

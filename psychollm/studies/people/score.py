@@ -1,28 +1,27 @@
 r"""Scores of models compared with people who answered the same questions.
 
 Both people and questions are samples, so the score of people and a model's difference from this
-score vary with both (`psychollm.reliability.means.crossed_mean`). For scores in [0, 1] the score
-of people has a Wilson interval at the effective number of answers. The bounds of a difference
-follow from the bounds of both scores,
+score vary with both samples (`psychollm.reliability.means.crossed_mean`). For scores in [0, 1] the
+score of people has a Wilson interval at the effective number of answers. The lower bound of a
+difference follows from the bounds of both scores (MOVER; Zou and Donner, 2008):
 
-.. math:: L = d - \sqrt{(m - l_m)^2 - 2 \rho (m - l_m)(u_p - p) + (u_p - p)^2}, \qquad d = m - p,
+.. math:: L = d - \sqrt{(m - l_m)^2 - 2 \rho (m - l_m)(u_p - p) + (u_p - p)^2}, \qquad d = m - p.
                                                                                           \quad (1)
 
-and similarly for U, with :math:`\rho` the correlation of the two scores over questions (MOVER; Zou
-and Donner, 2008). Other scores have Student's t intervals. Samples of fewer than 30 people often
-include no one of a small group that scores very differently. No interval of reasonable length then
-has its stated coverage (``validation/people_intervals.py``), so such results have a warning.
+The upper bound U has the same form, and :math:`\rho` is the correlation of both scores over
+questions. Other scores have Student's t intervals. Samples of fewer than 30 people often miss a
+small group that scores very differently. For samples of fewer than 30 people, no interval of
+reasonable length has its stated coverage (``validation/people_intervals.py``), so such results
+have a warning.
 
 The percentile rank :math:`\pi` of a model (field ``place``) is the proportion of people who score
 lower on the same questions; ties count half. The variance of the rank over samples of P people is
-:math:`v =
-\tilde\pi (1 - \tilde\pi) / P` with :math:`\tilde\pi = (P \pi + 1) / (P + 2)`. If :math:`d` varies
-within the bounds that apply to sampling of questions alone, the rank changes by :math:`\pm\delta`
-on average. The interval of the rank is the Wilson interval for
+:math:`v = \tilde\pi (1 - \tilde\pi) / P` with :math:`\tilde\pi = (P \pi + 1) / (P + 2)`. If
+:math:`d` varies within the bounds that apply to sampling of questions alone, the rank changes by
+:math:`\pm\delta` on average. The interval of the rank is the Wilson interval for a sample of
+:math:`P^*` people, where
 
-.. math:: P^* = P \, \frac{v}{v + (\delta / z)^2}                                         \quad (2)
-
-people.
+.. math:: P^* = P \, \frac{v}{v + (\delta / z)^2}.                                        \quad (2)
 
 References
 ----------

@@ -53,7 +53,7 @@ def read_people(
     Parameters
     ----------
     path : path
-        A CSV file, or a folder of such files. The form saves a line per reply with the columns
+        A CSV file, or a folder of CSV files. The form saves a line per reply with the columns
         person, prompt and reply. A table of scores has a line per answer with the columns person,
         question (or item), score and, if needed, a condition; or a line per person with a column
         for each question.
@@ -63,8 +63,8 @@ def read_people(
     Returns
     -------
     DataFrame
-        Column person, and the other columns of the file. For replies, this is the long table of
-        the instrument, with a column person in place of model.
+        Table with the column person and the other columns of the file. For replies, the table is
+        the long table of the instrument, with a column person in place of model.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def as_frame(people: Any) -> pd.DataFrame:
 
 
 def people_on(people: Any, questions: Labels, *, value: str | None = None) -> FloatArray:
-    """Return scores of people (people, questions) in the order of these questions."""
+    """Return scores of people (people, questions) in the order of the given questions."""
     if not _is_table(people):
         table = as_table(people, argument="people")
         values = numbers(table, argument="people")
@@ -211,7 +211,7 @@ def beside_people(
     Parameters
     ----------
     scores : ScoreLog, Responses, RepeatedScores, DataFrame, DataArray or array_like
-        Scores of models, models x questions; NaN is missing.
+        Scores of models, models x questions; NaN marks missing scores.
     people : DataFrame, array_like or path
         Scores of people on the same questions: a row per person and a column per question, people
         in a column or in the index; or a row per answer with the columns person, question and
