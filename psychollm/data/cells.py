@@ -4,8 +4,8 @@ A table of 10,000 models and a million questions has ten billion cells. If one c
 filled, the billion answers take 3 GB. An answer takes two bytes for its column (four with more
 than 65,536 columns) and one byte for its code. Rows are read in ranges, so that row-wise
 computations need only one range in memory, and several workers can read in parallel. A table may
-be stored twice, with questions and with models as rows; the method `transposed` converts one into
-the other.
+be stored twice, with questions and with models as rows; the method `transposed` converts between
+the two forms.
 """
 
 from __future__ import annotations

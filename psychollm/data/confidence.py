@@ -4,7 +4,7 @@ Yes means that the reported confidence exceeds the model's threshold: ``value > 
 ``value >= threshold``). The scale is arbitrary (0-1, 0-10, 0-100). The rule and the thresholds are
 recorded with the result.
 
-The threshold is given in one of these ways:
+The threshold can be given in several ways:
 
 * A number is the threshold of all models.
 * A mapping or an array contains one threshold per model.
@@ -12,9 +12,9 @@ The threshold is given in one of these ways:
 * ``"model_balanced"`` is the midpoint between two neighbouring reported values of a model that
   gives the yes rate nearest to one half (the higher of two equally near midpoints).
 
-Models report few distinct values, so half of a model's answers may *equal* its median. With ``>``
-all these answers become no, and with ``>=`` yes, so the yes rate may differ greatly from one half.
-No report equals the threshold ``"model_balanced"``.
+Models report few distinct values, so half of a model's answers may *equal* its median. All answers
+at the median become no with ``>``, and yes with ``>=``, so the yes rate may differ greatly from
+one half. No report equals the threshold ``"model_balanced"``.
 """
 
 from collections.abc import Callable, Mapping

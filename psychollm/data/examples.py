@@ -7,7 +7,7 @@ from ``pack_example(make_example())``; a test compares them.
 every full reply with its parsed values. Each line is a column of the table, question by question,
 because storing rows would take twice the space. Probabilities of yes are in thousandths; the
 probability of no is replaced by the remainder 1 - yes - no. ``smollm2_models.csv`` lists the
-respondents. The scripts that made these files are in ``examples/smollm2``.
+respondents. The scripts that made the recorded files are in ``examples/smollm2``.
 """
 
 import csv

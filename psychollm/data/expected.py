@@ -52,7 +52,7 @@ class Expects:
         LabelError
             If a model or question is unknown.
         ShapeError
-            If the items differ from those of the fit.
+            If the items differ from the items of the fit.
 
         Examples
         --------

@@ -121,15 +121,16 @@ def read_logs(
         Column names of tables, by role: ``model``, ``question``, ``score``, ``task``, ``repeat``,
         ``scorer``, ``filter``, ``error``, ``confidence``, ``content``.
     layout : {"auto", "wide", "long", "transposed"}
-        Layout of tables: a row per model, per answer or per question. "auto" detects it from the
-        header.
+        Layout of tables: a row per model, per answer or per question. "auto" detects the layout
+        from the header.
     labels : bool
         Whether a column of a wide table has the labels of its rows.
     missing_values : iterable, optional
         Values of tables that represent a missing answer, such as ``[-99, "."]``.
     score_map : mapping, optional
-        Numeric values of scores that are words, such as ``{"left": 0, "both": 1}``.
-        With ``scorer="SCORER:WORD"``, no map is needed: this word scores 1, and others score 0.
+        Numeric values of scores that are words, such as ``{"left": 0, "both": 1}``. With
+        ``scorer="SCORER:WORD"``, no map is needed: the given word scores 1, and other words score
+        0.
     errors : {"missing", "wrong"}
         How to score answers that ended in an error.
     unreadable : {"skip", "refuse"}
@@ -236,15 +237,16 @@ def read_scores(
         Column names of tables, by role: ``model``, ``question``, ``score``, ``task``, ``repeat``,
         ``scorer``, ``filter``, ``error``, ``confidence``, ``content``.
     layout : {"auto", "wide", "long", "transposed"}
-        Layout of tables: a row per model, per answer or per question. "auto" detects it from the
-        header.
+        Layout of tables: a row per model, per answer or per question. "auto" detects the layout
+        from the header.
     labels : bool
         Whether a column of a wide table has the labels of its rows.
     missing_values : iterable, optional
         Values of tables that represent a missing answer, such as ``[-99, "."]``.
     score_map : mapping, optional
-        Numeric values of scores that are words, such as ``{"left": 0, "both": 1}``.
-        With ``scorer="SCORER:WORD"``, no map is needed: this word scores 1, and others score 0.
+        Numeric values of scores that are words, such as ``{"left": 0, "both": 1}``. With
+        ``scorer="SCORER:WORD"``, no map is needed: the given word scores 1, and other words score
+        0.
     errors : {"missing", "wrong"}
         How to score answers that ended in an error.
     unreadable : {"skip", "refuse"}

@@ -17,9 +17,9 @@ def judges_in(
 ) -> tuple[str, ...]:
     """Return the scorers in logs whose scores are verdicts of a model.
 
-    Such scorers are Inspect AI's model-graded scorers (and others that record a conversation with
-    a grader), promptfoo's model-graded assertions, and deepeval's metrics that a model evaluated.
-    Pass the name of such a scorer as `scorer` to `read_scores`, and its result to
+    Scorers with verdicts of a model are Inspect AI's model-graded scorers (and others that record
+    a conversation with a grader), promptfoo's model-graded assertions, and deepeval's metrics that
+    a model evaluated. Pass the name of a scorer as `scorer` to `read_scores`, and its result to
     `psychollm.judged_scores`.
 
     Parameters

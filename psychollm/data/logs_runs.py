@@ -295,7 +295,7 @@ def with_parts(runs: Sequence[Run], scorer: Scorer | None) -> list[Run]:
 
 
 def with_words(runs: Sequence[Run], reading: Reading, scorer: Scorer | None) -> list[Run]:
-    """Return runs with words mapped to numbers; ``SCORER:WORD`` scores 1 for this word."""
+    """Return runs with words mapped to numbers; with ``SCORER:WORD``, the word scores 1."""
     wanted = scorer.values() if isinstance(scorer, Mapping) else [scorer or ""]
     shares = {name: name.rpartition(":") for name in wanted if ":" in name}
 

@@ -67,7 +67,7 @@ class LongColumns:
 
     @property
     def names(self) -> list[str]:
-        """All columns to read."""
+        """Names of all columns to read."""
         return [self.model, *self.question, self.value]
 
 

@@ -1,7 +1,7 @@
 """Codes for missing answers, such as 9, 99 or -99 in exports of questionnaires.
 
-If a value may be such a code because it is far from the other scores, readers raise an error until
-the caller declares its meaning.
+If a value may be a missing code because it is far from the other scores, readers raise an error
+until the caller declares the meaning of the value.
 """
 
 from collections.abc import Callable, Iterable

@@ -41,19 +41,20 @@ class PairCounts(Result):
 
     Counts are additive: a table too large for memory is counted in blocks of questions, and the
     blocks are summed with ``+``. Tetrachoric correlations, and everything derived from them, need
-    only these counts.
+    only the pair counts.
 
     Attributes
     ----------
     joint : ndarray of shape (k, k)
-        Number of questions that both models answered with yes.
+        Number of questions that both models of a pair answered with yes.
     yes : ndarray of shape (k, k)
         ``yes[i, j]`` is the number of yes answers of model i among the questions that models i and
         j both answered.
     n : ndarray of shape (k, k)
-        Number of questions that both models answered.
+        Number of questions that both models of a pair answered.
     squares : ndarray of shape (k, k)
-        Sum of squared weights over the questions that both answered; equals `n` without weights.
+        Sum of squared weights over the questions that both models of a pair answered; equals `n`
+        without weights.
     labels : tuple
         Labels of the k rows.
     of : {"models", "questions"}

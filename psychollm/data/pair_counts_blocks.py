@@ -123,7 +123,8 @@ def count_blocks(
     blocks : iterable of path, Responses or DataFrame
         Long Parquet files, or tables with models in rows. A model may be in any number of blocks,
         in any order, but all answers to a question must be in one block (with ``of="questions"``,
-        all answers of a model). Workers read files themselves, whereas tables are sent to them.
+        all answers of a model). Workers read files themselves, whereas tables are sent to the
+        workers.
     model, question, value : str
         Columns of the model, the question, and the answer (1, 0, true, false, or null).
     of : {"models", "questions"}

@@ -49,7 +49,7 @@ class Responses(Result):
         given, or if its columns have usual names, such as "model" and "question". Absent pairs of
         model and question are missing, and labels keep their order of first occurrence.
     models, questions : iterable, optional
-        Unique labels that replace those of the data; by default the positions 0, 1, 2, ...
+        Unique labels that replace the labels of the data; by default the positions 0, 1, 2, ...
     codes : mapping, optional
         Code of each value, such as ``{"yes": 1, "no": 0}``; required for text.
     missing_values : iterable, optional
@@ -58,8 +58,8 @@ class Responses(Result):
         Threshold that splits reported confidence, on any scale, into yes and no: one threshold for
         all models, a rule applied to each model's own reports, or one threshold per model.
         ``"model_balanced"`` is the midpoint between two reported values that gives the yes rate
-        nearest to one half. No report equals this midpoint, whereas many may equal the median.
-        `coding` and `cuts` record the rule.
+        nearest to one half. No report equals the balanced midpoint, whereas many reports may equal
+        the median. `coding` and `cuts` record the rule.
     strict : bool
         Whether yes means ``value > threshold`` (default) or ``value >= threshold``.
     model, question, value : str, optional
@@ -93,7 +93,7 @@ class Responses(Result):
         twice, or the dimension names do not identify the models.
     CodeError
         If a value is not a code or, with `threshold`, not a finite number. The message names the
-        model and question of the first such value.
+        model and question of the first invalid value.
     OptionError
         If a rule does not exist, or `data` is not a table.
 
@@ -212,8 +212,8 @@ class Responses(Result):
         Responses
             Table of responses; its attribute ``is_sparse`` is True if the table is sparse.
             Functions based on pair counts accept a sparse table; their memory and time depend on
-            the number of answers, not on the number of cells. Other functions require a table
-            converted by `dense`.
+            the number of answers, not on the number of cells. Functions that do not use pair
+            counts require a table converted by `dense`.
 
         Raises
         ------
@@ -666,7 +666,7 @@ def as_responses(
     ShapeError
         If the axis to be correlated has only one label.
     SparseError
-        If the caller needs a dense table, but this table is sparse.
+        If the caller needs a dense table, but the table is sparse.
 
     Examples
     --------

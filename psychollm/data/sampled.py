@@ -68,7 +68,7 @@ class SampledAnswers(Result):
             Semantic class of each sample. Any labels are allowed; they are compared only within a
             question. None and NaN are missing.
         gold : array_like (questions,) or (models, questions), optional
-            Class of the correct answer; samples in this class are correct.
+            Class of the correct answer; samples in the correct class are correct.
         correct : array_like (models, questions, samples), optional
             Correctness of each sample, instead of `gold`.
         loglik, n_tokens : array_like (models, questions, samples), optional

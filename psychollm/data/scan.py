@@ -21,9 +21,9 @@ from psychollm.data.table import MAX_CODE
 class Scan(Responses):
     """Responses of any size, whose filled cells are in a folder.
 
-    The function `scan` creates such an object. A scan is pickled as the path of its folder, so
-    workers must have access to the same disk. `select`, `flip` and `transpose` return sparse
-    tables in memory.
+    The function `scan` creates a `Scan`. A scan is pickled as the path of its folder, so workers
+    must have access to the same disk. `select`, `flip` and `transpose` return sparse tables in
+    memory.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ def scan(
         ``lazy.filter(...)`` or ``duckdb.sql("SELECT ...")``.
     model, question, value : str
         Columns of the model, the question, and the answer, which is a whole number from 0 to 15,
-        true, false, or null if missing. Other columns are not read.
+        true, false, or null if missing. All other columns are ignored.
     codes : mapping, optional
         Code of each value, such as ``{"yes": 1, "no": 0}``.
     threshold, strict : optional

@@ -85,7 +85,7 @@ class Screen(Result):
         return np.array([bool(reasons) for reasons in self.reasons])
 
     def summary(self) -> str:
-        """Describe how many models are usable, and the flags of the others."""
+        """Describe how many models are usable, and list the flags of each flagged model."""
         head = f"{int(self.usable.sum())} of {len(self.models)} models usable"
         lines = [
             f"{model}: {'; '.join(reasons)}{'' if usable else ' [not usable]'}"

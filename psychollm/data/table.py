@@ -193,7 +193,7 @@ def numbers(table: Table, *, argument: str = "responses", words: str = "codes") 
 
 
 def known_values(values: AnyArray) -> FloatArray:
-    """Return values as floats, with NaN for those that are not numbers."""
+    """Return values as floats, with NaN for values that are not numbers."""
     if values.dtype.kind in "biuf":
         return np.asarray(values, dtype=np.float64)
     return np.where(is_number(values), values, np.nan).astype(np.float64)

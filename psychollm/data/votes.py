@@ -33,7 +33,7 @@ OF_VOTES = (
 
 
 def are_votes(header: Sequence[str]) -> bool:
-    """Return whether a table with these columns contains votes on pairs of models.
+    """Return whether a table with the given columns contains votes on pairs of models.
 
     Examples
     --------

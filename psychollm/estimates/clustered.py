@@ -6,17 +6,17 @@ cluster g and :math:`r_g` the sum of the influences of its questions, the varian
 
 .. math:: V = \sum_g \frac{r_g^2}{1 - h_g}                                                \quad (1)
 
-is unbiased for independent questions and any cluster sizes ("CR2"). It is approximately
-proportional to a chi-squared variable with Satterthwaite's degrees of freedom,
+is unbiased for independent questions and any cluster sizes ("CR2"). The estimated variance is
+approximately proportional to a chi-squared variable with Satterthwaite's degrees of freedom,
 
 .. math:: \nu = \Big[ \sum_g h_g^2 + \sum_{g \neq k} \frac{h_g^2}{1 - h_g}
                 \frac{h_k^2}{1 - h_k} \Big]^{-1},                                        \quad (2)
 
 which is G - 1 for G clusters of equal size. For five clusters, :math:`\nu` is below two if one
 cluster has most questions. Intervals use Student's t with :math:`\nu` degrees of freedom. The
-variance over resamples of clusters is (1) without its denominators, and their distribution has
-normal tails. Percentiles are therefore taken at the level :math:`\lambda'` at which a normal
-interval is as wide as the t interval,
+variance over resamples of clusters is equation (1) without the denominators, and the distribution
+of resamples has normal tails. Percentiles are therefore taken at the level :math:`\lambda'` at
+which a normal interval is as wide as the t interval,
 
 .. math:: \lambda' = 2 \Phi\Big(t_{\nu,\, (1 + \lambda) / 2}
           \big/ \big(1 - \textstyle\sum_g h_g^2\big)^{1/2}\Big) - 1                      \quad (3)
@@ -25,7 +25,7 @@ Percentiles at the level :math:`\lambda'` are Hesterberg's expanded percentiles,
 clusters of any size.
 
 Clusters of equal size can differ in information. If few clusters contribute most of a variance,
-the precision of the estimated variance depends on the number of these clusters. For estimates that
+the precision of the estimated variance depends on the number of such clusters. For estimates that
 are sensitive to unequal information, the degrees of freedom are at most
 
 .. math:: G_e = \Big( \sum_g r_g^2 \Big)^2 \Big/ \sum_g r_g^4,                            \quad (4)

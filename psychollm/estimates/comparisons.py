@@ -1,8 +1,8 @@
 r"""All pairwise differences of an estimate, with adjustment for the number of pairs.
 
 Estimates :math:`\hat\theta_j` from the same questions are correlated, in particular differences
-that share a model. Bootstrap draws preserve these correlations, and therefore provide the
-distribution of
+that share a model. Bootstrap draws preserve the correlations between estimates, and therefore
+provide the distribution of
 
 .. math:: M_S = \max_{j \in S} \frac{|\theta^*_j - \hat\theta_j|}{s_j}                    \quad (1)
 
@@ -114,7 +114,7 @@ def max_t(value: Any, draws: Any, *, df: Any = None, level: float = 0.95) -> Max
     -------
     MaxT
         Adjusted p-values and intervals. An estimate that is constant over resamples is excluded
-        from the maximum. The p-value of such an estimate is 1 if the estimate is zero, and
+        from the maximum. The p-value of a constant estimate is 1 if the estimate is zero, and
         otherwise 1 / (resamples + 1).
 
     Raises

@@ -24,7 +24,7 @@ agree. Following Bonett and Price (2012), we add two questions with differences 
           - (\tilde d - \bar d)^2 \Big],                                                  \quad (2)
 
 where :math:`\sigma` is the standard error over n questions. For a mean over M models, the
-contribution of these two questions is divided by M. For other measures, intervals for *these
+contribution of the two added questions is divided by M. For other measures, intervals for *these
 models* are percentiles, expanded for the heavier tails of t.
 
 References

@@ -1,8 +1,8 @@
 """Descriptions of the figures and tables of a finding, which are created when needed.
 
-Figures and tables are created, and plotting modules are imported, only if a page needs them. A
-`Drawing` therefore contains the name of a function of `psychollm.plots`, and a `Listing` contains
-a function that returns its table.
+Figures and tables are created, and plotting modules are imported, only if a page contains figures
+or tables. A `Drawing` therefore contains the name of a function of `psychollm.plots`, and a
+`Listing` contains a function that returns its table.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -2,7 +2,7 @@
 
 A `Finding` answers one question. A `Finding` has a statement, optional lines about single models
 or conditions, and the numbers from which the answer is derived. The outcome is the conclusion from
-these numbers (`psychollm.estimates.verdict`). The reason explains a missing answer.
+the numbers (`psychollm.estimates.verdict`). The reason explains a missing answer.
 """
 
 import json
@@ -84,7 +84,7 @@ class Finding:
 
     @property
     def alone(self) -> "Findings":
-        """`Findings` that contain only this finding."""
+        """`Findings` that contain only the given finding."""
         return Findings(items=(self,))
 
     def text(self) -> str:
@@ -155,7 +155,7 @@ class Findings:
         Raises
         ------
         LabelError
-            If no finding has this key.
+            If no finding has the given key.
         """
         for one in self.items:
             if one.key == key:

@@ -1,8 +1,8 @@
 r"""Numbers of units needed to detect an effect, or to show that it is negligible.
 
 Consider a study that estimates an effect :math:`\theta` by :math:`\hat\theta` with standard error
-:math:`\sigma`. The interval of this study is :math:`\hat\theta \pm c s`, where c is the quantile
-of Student's t with :math:`\nu` degrees of freedom, and :math:`s = \sigma v` with :math:`v^2 \sim
+:math:`\sigma`. The interval of the study is :math:`\hat\theta \pm c s`, where c is the quantile of
+Student's t with :math:`\nu` degrees of freedom, and :math:`s = \sigma v` with :math:`v^2 \sim
 \chi^2_\nu / \nu`. The interval excludes zero with probability
 
 .. math:: P = E\bigl[\Phi(\theta / \sigma - c v) + \Phi(-\theta / \sigma - c v)\bigr],    \quad (1)

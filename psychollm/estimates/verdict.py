@@ -72,9 +72,9 @@ class SmallestEffects:
     kappa : float
         Chance-corrected agreement.
     second_share : float
-        Proportion of the latent variance that a second factor explains. In simulations, this
-        proportion was below .02 for one factor with skewness, heavy tails or logistic noise, and
-        at least .026 for two factors with a correlation of .9
+        Proportion of the latent variance that a second factor explains. In simulations, the
+        proportion for a second factor was below .02 for one factor with skewness, heavy tails or
+        logistic noise, and at least .026 for two factors with a correlation of .9
         (``validation/one_factor_departures.py``).
     rmsea : float
         Misfit per degree of freedom of a model, or of equalities between groups; by default close

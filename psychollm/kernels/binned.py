@@ -20,7 +20,7 @@ computed with the sample's proportions :math:`s_b`. The noise of the resample ar
 thus added to the gaps that the family assumes.
 
 The sweep chooses the largest number of equal-mass bins such that accuracy increases from bin to
-bin for this and every smaller number of bins (Roelofs et al., 2022). All answers with one
+bin for the chosen and every smaller number of bins (Roelofs et al., 2022). All answers with one
 confidence form a level, which is assigned as a whole to the bin of its first answer or, with
 `left`, to the bin of its last answer.
 

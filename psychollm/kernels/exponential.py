@@ -2,10 +2,10 @@ r"""The exponential function in a form that compilers turn into vector instructi
 
 Without a vector library, compiled loops call ``exp`` of the C library for each number. The
 function in this module has no branches and no calls, so that a loop over an array computes several
-values at a time. It uses :math:`e^x = 2^k e^r` with the integer k nearest to :math:`x / \log 2`,
-so that :math:`|r| \le \tfrac12 \log 2`. A polynomial of degree 11 interpolates :math:`e^r` at
-Chebyshev nodes. The relative error is at most 1.1 ulp from -708 to 708. Below -708, the function
-returns its value at -708, about 3e-308.
+values at a time. The function uses :math:`e^x = 2^k e^r` with the integer k nearest to :math:`x /
+\log 2`, so that :math:`|r| \le \tfrac12 \log 2`. A polynomial of degree 11 interpolates
+:math:`e^r` at Chebyshev nodes. The relative error is at most 1.1 ulp from -708 to 708. Below -708,
+the function returns its value at -708, about 3e-308.
 """
 
 from typing import Any

@@ -151,7 +151,7 @@ def _curvature(R, at_points, bend, work):
 
 @njit
 def _precision(R, prior, weight, share, bend, total):
-    """Fill the lower triangle of the root of the new precision T, in units of R."""
+    """Fill the lower triangle of the Cholesky factor of the new precision T, in units of R."""
     q = R.shape[0]
     for a in range(q):
         for b in range(a + 1):

@@ -16,8 +16,8 @@ The bound of Jaakkola and Jordan (2000) uses
 .. math:: \lambda = \tanh(\xi / 2) / (2 \xi), \quad s = y - \tfrac12, \qquad
           \xi^2 = E\,\eta^2 = \langle E[z z^T], E[w w^T] \rangle                         \quad (3)
 
-Each update then increases a lower bound of the likelihood, but the posteriors are too narrow and
-the slopes too small. A quadratic function with the expected slope and curvature of the
+With this bound, each update increases a lower bound of the likelihood, but the posteriors are too
+narrow and the slopes too small. A quadratic function with the expected slope and curvature of the
 log-likelihood, which MacKay's (1992) approximation gives for a normal :math:`\eta` of mean m and
 variance v, has
 

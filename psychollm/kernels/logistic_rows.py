@@ -8,7 +8,8 @@ its scores :math:`y_u \in [0, 1]` have expectations :math:`p_u = 1 / (1 + \exp(-
           H = \sum_u w_u (x_u x_u^T + S_u) + \operatorname{diag} \lambda, \qquad
           w_u = p_u (1 - p_u).                                                            \quad (1)
 
-The regressions that estimate items from abilities, and abilities from items, have this form.
+The regressions that estimate items from abilities, and abilities from items, have the form of
+equation (1).
 """
 
 import math

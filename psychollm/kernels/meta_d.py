@@ -5,7 +5,7 @@ by Newton's method with exact derivatives. The edge k follows the type-1 criteri
 m` with :math:`\rho = c/d'` (scaled), or :math:`k = c` (fixed).
 
 A rating that is never given with a response has probability zero at the maximum, because its
-criteria coincide. Such ratings are removed before the fit.
+criteria coincide. Ratings that are never given with a response are removed before the fit.
 
 The implicit function theorem gives the dependence of the maximum on the type-1 estimates. With H
 the Hessian over m and the criteria along the edge's path, and g the gradient,
@@ -13,7 +13,7 @@ the Hessian over m and the criteria along the edge's path, and g the gradient,
 .. math:: \frac{\partial (m, v)}{\partial \rho} = (-H)^{-1} \frac{\partial g}{\partial \rho},
           \quad (3)
 
-and similarly for c. These derivatives propagate the uncertainty of d' and c to m.
+and similarly for c. The derivatives of the maximum propagate the uncertainty of d' and c to m.
 
 References
 ----------

@@ -6,8 +6,8 @@ At a given M, the answers and ratings of one model have the log likelihood
                                   + \ell_2(m = M d', v, k),                               \quad (1)
 
 with :math:`P_1 = \Phi(\pm d'/2 - c)` the probability of response 1 and :math:`\ell_2` the
-likelihood of the ratings, where k is M c (scaled) or c (fixed). Its maximum over d', c and the
-criteria v is computed along a grid of log M:
+likelihood of the ratings, where k is M c (scaled) or c (fixed). The maximum of this likelihood
+over d', c and the criteria v is computed along a grid of log M:
 
 .. math:: \log L(M) = \max_{d', c, v} \ell(d', c, v \mid M).                             \quad (2)
 

@@ -11,8 +11,8 @@ The correlation of a pair is :math:`\rho_{ij} = \lambda_i^\top \lambda_j` with l
 
 which keeps communalities below one. A factor on which a single model loads changes no correlation,
 so that its loading is not identified. The penalty :math:`|v_i|^2 / 2` on the log-likelihood, which
-has the weight of one question, shrinks such loadings to zero and hardly changes the others.
-Rotations change neither likelihood nor penalty; callers rotate to principal axes.
+has the weight of one question, shrinks unidentified loadings to zero, and hardly changes other
+loadings. Rotations change neither likelihood nor penalty; callers rotate to principal axes.
 
 References
 ----------

@@ -19,7 +19,8 @@ works with :math:`z = \mathrm{artanh}\,\lambda` and is damped (Levenberg-Marquar
 would not increase the likelihood. Loadings are bounded at :math:`|\lambda| = 0.9995`; a loading
 whose estimate would be 1 stays at this bound and is flagged.
 
-Given both margins, a joint count has variance :math:`n/H`. Its standardised residual is
+Given both margins, a joint count has variance :math:`n/H`. The standardised residual of a joint
+count is
 
 .. math:: z_{ij} = \frac{n_{11} - n P_{11}}{\sqrt{n/H_{ij} + 1/2}}, \qquad z_{ii} = 0,   \quad (3)
 

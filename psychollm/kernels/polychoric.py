@@ -232,7 +232,7 @@ def _two_by_two(table, t, u, rule, fixed):
 
 @njit
 def correlate_ordered(table, t, u, rule, fixed, corners):
-    """Estimate all pairs from tables (p, C, C) and thresholds of all answers (k, C + 1)."""
+    """Estimate one pair; return rho, 1 - |rho|, steps, residual, status."""
     # `table` (C, C) may be changed by the rule; with `fixed` the cuts t, u are kept, otherwise
     # they are filled from the table's margins.
     rows, columns = margins_of(table)
@@ -266,7 +266,7 @@ def used_cuts(cuts):
 
 @njit
 def correlate_ordered_pairs(tables, cuts, rule, fixed, out):
-    """Estimate all pairs from tables (p, C, C) and cuts of all answers (k, C + 1)."""
+    """Estimate all pairs from tables (p, C, C) and thresholds of all answers (k, C + 1)."""
     # `out` is (matrix, complement, residual, iterations, status), as in `correlate_pairs`.
     matrix, complement, residual, iterations, status = out
     k, size = cuts.shape

@@ -16,9 +16,9 @@ contributes
 
 to the estimate. K are the derivatives of the mean score with respect to the thresholds, and M and
 S those with respect to the mean and the logarithm of the standard deviation of the scores. The
-information I is the negative derivative of the mean score with respect to :math:`\rho`. All these
-derivatives are computed by central differences of the mean score, which are cheap and accurate to
-ten digits.
+information I is the negative derivative of the mean score with respect to :math:`\rho`. The
+derivatives of the mean score are computed by central differences of the mean score, which are
+cheap and accurate to ten digits.
 
 References
 ----------

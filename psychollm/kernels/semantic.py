@@ -10,8 +10,8 @@ Of M sampled answers to one question, :math:`n_k` are in class k. With log-likel
           \tilde H = -\sum_k \tilde p_k \ln \tilde p_k, \quad
           H_{MC} = -\frac1M \sum_i \ln \tilde p_{k(i)}.                                   \quad (2)
 
-As an estimate of its class's probability, the largest proportion is biased upwards. To avoid this
-bias, the samples are split into two halves; the class is chosen in one half, and its proportion is
+As an estimate of its class's probability, the largest proportion is biased upwards. To avoid bias,
+the samples are split into two halves; the class is chosen in one half, and its proportion is
 computed in the other. Tied classes have equal weight.
 
 References

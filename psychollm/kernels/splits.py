@@ -89,7 +89,7 @@ def enumerate_splits(
 
 @njit
 def exchange(matrix: FloatArray, signs: FloatArray, direction: float) -> None:
-    """Exchange pairs of items between the halves as long as this lowers ``direction * s'Cs``."""
+    """Exchange pairs of items between the halves while exchanges lower ``direction * s'Cs``."""
     # `signs` (k,) is changed in place. Every step makes the best available exchange; the sizes of
     # the halves do not change.
     k = signs.size

@@ -9,8 +9,8 @@ information is :math:`I = \varphi_2^2 \sum_c 1/P_c`. Estimated thresholds enter 
           + \frac{K_2 (y_2 - p_2)}{\varphi(\tau_2) n_2}\Big]                             \quad (1)
 
 to the estimate, where the first term occurs only if both models answered the question. If the
-thresholds come from the same n questions, this is the delta method of the saturated table. If the
-thresholds are held fixed, only the first term remains, and the variance is 1/(n I).
+thresholds come from the same n questions, equation (1) is the delta method of the saturated table.
+If the thresholds are held fixed, only the first term remains, and the variance is 1/(n I).
 
 References
 ----------

@@ -1,14 +1,14 @@
 r"""Numbers of correct and of wrong answers at each stated confidence, per resample.
 
-Every metric of confidence against correctness is a function of this table of numbers. The table
+Every metric of confidence against correctness is a function of a table of answer counts. The table
 contains the distinct confidences :math:`u_1 < u_2 < \ldots` of one model, and the numbers
 :math:`C_g` of correct and :math:`W_g` of wrong answers at :math:`u_g`. A resample of questions
 changes the counts but not the confidences, so that a thousand resamples take a thousand sums and
 no sorting. The order of questions with equal confidence does not affect the counts.
 
 If questions have no weights and answers are either correct or wrong, a count fits into one byte.
-The counts of a hundred resamples are then adjacent in memory, and one answer is added to all of
-these counts together.
+The counts of a hundred resamples are then adjacent in memory, and one answer is added to all
+hundred counts together.
 """
 
 import numpy as np

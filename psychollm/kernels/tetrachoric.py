@@ -7,8 +7,8 @@ right quadrant: P(X > a, Y > b; r) = p. In the half-angle variable of `kernels.b
 .. math:: \int_t^1 g(s; a, \pm b)\,ds = 2\pi |p - q_a q_b|,                              \quad (1)
 
 with + for positive and - for negative r. The right side is computed from the cross product of the
-counts, which avoids cancellation near independence. For strong negative r in that quadrant, the
-equivalent equation from the other end,
+counts, which avoids cancellation near independence. For strong negative r in the upper right
+quadrant, the equivalent equation from the other end,
 
 .. math:: \int_0^t g(s; a, -b)\,ds = 2\pi p,                                            \quad (2)
 
@@ -280,7 +280,7 @@ def solve_fixed(n11, n10, n01, n00, tau1, tau2):
 
 @njit
 def newton_in_bracket(w, low, high, score, bend):
-    """Return the next angle w (rho = sin w), its bracket, the move, and whether it is the last."""
+    """Return the next angle w (rho = sin w), its bracket, the move, and whether to stop."""
     # `score` and `bend` are the first two derivatives of the log likelihood with respect to rho.
     if score > 0.0:
         low = w

@@ -69,8 +69,9 @@ def read_responses(
         "transposed" file has a line per question, and a "long" file has a line per answer. With
         "auto", a file is long if `question` or `value` is given, or if the header has usual names
         ("model", "llm", "person", ...; "question", "item", ...; "score", "value", "correct",
-        "response", ...). Otherwise, the file is transposed, with a warning, if the first column
-        has a usual name for questions. All other files are treated as wide.
+        "response", ...). A file that is not long is read as transposed, with a warning, if its
+        first column has a usual name for questions. Files that are neither long nor transposed are
+        read as wide.
     model : str, optional
         Column with the labels of the models, by default the first column of a wide file, or the
         column with a usual name in a long file.
@@ -161,8 +162,9 @@ def read_table(
         "transposed" file has a line per question, and a "long" file has a line per answer. With
         "auto", a file is long if `question` or `value` is given, or if the header has usual names
         ("model", "llm", "person", ...; "question", "item", ...; "score", "value", "correct",
-        "response", ...). Otherwise, the file is transposed, with a warning, if the first column
-        has a usual name for questions. All other files are treated as wide.
+        "response", ...). A file that is not long is read as transposed, with a warning, if its
+        first column has a usual name for questions. Files that are neither long nor transposed are
+        read as wide.
     model : str, optional
         Column with the labels of the models, by default the first column of a wide file, or the
         column with a usual name in a long file.
@@ -419,7 +421,7 @@ def read_labels(path: str | PathLike[str]) -> dict[str, str]:
     ----------
     path : path
         CSV file, plain or gzipped, with labels in the first column and words in the second;
-        further columns are not used. Separators are commas, semicolons or tabs.
+        further columns are not used. Columns are separated by commas, semicolons or tabs.
 
     Returns
     -------
