@@ -1,13 +1,13 @@
 r"""GRIM test of whether a reported rate is possible with n outcomes.
 
 A rate over n binary outcomes, or any mean of n whole numbers, is a multiple of 1/n. A rate
-reported with d decimals must therefore be a rounded multiple:
+reported with d decimals must therefore be a rounded multiple of 1/n:
 
 .. math:: \min_{c \in \{0, 1, \dots\}} \Big| \text{rate} - \frac{c}{n} \Big|
           \le \tfrac{1}{2} 10^{-d}.                                                      \quad (1)
 
-If :math:`n \ge 10^d` every rate passes. If n is smaller, a rate that is unrelated to n fails with
-probability about :math:`1 - n / 10^d`.
+If :math:`n \ge 10^d`, every rate passes the test. If n is smaller, a rate that is unrelated to n
+fails with probability about :math:`1 - n / 10^d`.
 
 The appropriate n depends on the reported rate. With 30 questions in 3 runs, pooled rates are
 multiples of 1/90; if all runs have the same answers, they are multiples of 1/30.
@@ -74,8 +74,8 @@ def grim(rate: Any, n: Any, *, digits: int | None = None, scale: float = 1.0) ->
         Number of outcomes on which each rate is based (items, or items times runs); a single
         number applies to all rates.
     digits : int, optional
-        Number of reported decimals. By default it is taken from each text; for numbers, the
-        largest number of decimals of any rate is used.
+        Number of reported decimals. By default, the number is taken from the text of each rate;
+        for numbers, the largest number of decimals of any rate is used.
     scale : float
         Value that represents a rate of one, such as 100 for percentages.
 
@@ -95,7 +95,7 @@ def grim(rate: Any, n: Any, *, digits: int | None = None, scale: float = 1.0) ->
 
     Notes
     -----
-    Rounding of halves up, down or to even is accepted.
+    The test accepts rounding of halves up, down or to even.
 
     References
     ----------

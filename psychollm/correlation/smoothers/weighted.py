@@ -8,10 +8,10 @@ The method uses the augmented Lagrangian of Qi and Sun (2011). For a multiplier 
 and a penalty :math:`\sigma`, the off-diagonal entries of X minimise the strongly convex function
 
 .. math:: \tfrac12 \sum_{i \ne j} w_{ij} (x_{ij} - g_{ij})^2
-          + \tfrac\sigma2 \lVert \Pi(Z / \sigma - X) \rVert_F^2
+          + \tfrac\sigma2 \lVert \Pi(Z / \sigma - X) \rVert_F^2 .
 
-by Newton's method with conjugate gradients; then :math:`Z \leftarrow \sigma \Pi(Z/\sigma - X)`.
-Every multiplier Z gives a lower bound of the minimum,
+X is found by Newton's method with conjugate gradients. The new multiplier is then :math:`\sigma
+\Pi(Z/\sigma - X)`. Every multiplier Z gives a lower bound of the minimum,
 
 .. math:: d(Z) = -\tfrac12 \sum_{i \ne j} z_{ij}^2 / w_{ij} - \sum_{i \ne j} z_{ij} g_{ij}
           - \sum_i z_{ii}.

@@ -5,9 +5,9 @@ functions of eigenvalues. Unweighted least squares (minres) needs the eigenvalue
 \Psi`, :math:`\gamma_1 \ge \gamma_2 \ge \dots` with eigenvectors v,
 
 .. math:: F = \tfrac12 \sum_{j \in T} \gamma_j^2, \qquad
-          \frac{\partial F}{\partial \psi_a} = -\sum_{j \in T} \gamma_j v_{aj}^2,         \quad (1)
+          \frac{\partial F}{\partial \psi_a} = -\sum_{j \in T} \gamma_j v_{aj}^2.         \quad (1)
 
-and maximum likelihood needs the eigenvalues :math:`\theta_j` of :math:`\Psi^{-1/2} R \Psi^{-1/2}`,
+Maximum likelihood needs the eigenvalues :math:`\theta_j` of :math:`\Psi^{-1/2} R \Psi^{-1/2}`,
 
 .. math:: F = \sum_{j \in T} (\theta_j - 1 - \log \theta_j), \qquad
           \frac{\partial F}{\partial \log \psi_a} = -\sum_{j \in T} (\theta_j - 1) v_{aj}^2.
@@ -19,9 +19,9 @@ give the second derivatives: with :math:`P = \sum_T v_j v_j^\top` and :math:`Q =
 v_j v_j^\top`
 
 .. math:: H_{ab} = P_{ab} Q_{ab} + \sum_{j \in T} \sum_{l \notin T} c_{jl}\,
-          v_{aj} v_{al} v_{bj} v_{bl},                                                 \quad (3)
+          v_{aj} v_{al} v_{bj} v_{bl}.                                                 \quad (3)
 
-where Q equals P and :math:`c_{jl} = 2\gamma_j / (\gamma_j - \gamma_l)` for least squares, and
+Here Q equals P and :math:`c_{jl} = 2\gamma_j / (\gamma_j - \gamma_l)` for least squares, and
 :math:`c_{jl} = (\theta_j - 1)(\theta_j + \theta_l) / (\theta_j - \theta_l)` for the likelihood.
 
 All functions take stacks of problems, so that one call analyses many bootstrap replicates.

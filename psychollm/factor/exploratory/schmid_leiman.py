@@ -1,16 +1,17 @@
 r"""`schmid_leiman`: general factor and orthogonal group factors from correlated factors.
 
 Correlated factors share a general factor. With pattern loadings :math:`\Lambda` and loadings
-:math:`\gamma` of the factors on the general factor,
+:math:`\gamma` of the factors on the general factor, the loadings g on the general factor and F on
+the group factors are
 
 .. math:: g = \Lambda \gamma, \qquad
-          F_{\cdot j} = \Lambda_{\cdot j} \sqrt{1 - \gamma_j^2}                        \quad (1)
+          F_{\cdot j} = \Lambda_{\cdot j} \sqrt{1 - \gamma_j^2} .                      \quad (1)
 
-are the loadings of the variables on the general factor and on the group factors, which are all
-orthogonal. If the general factor reproduces the factor correlations, communalities do not change.
-The general factor of three factors always reproduces their correlations, unless a loading
-:math:`\gamma_j` would exceed one. With two factors, the two loadings on the general factor are not
-identified, and both are set to :math:`\sqrt{|\phi|}`.
+The general factor and the group factors are orthogonal. If the general factor reproduces the
+factor correlations, communalities do not change. The general factor of three factors always
+reproduces their correlations, unless a loading :math:`\gamma_j` would exceed one. With two
+factors, the two loadings on the general factor are not identified, and both are set to
+:math:`\sqrt{|\phi|}`.
 
 References
 ----------

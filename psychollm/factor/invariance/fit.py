@@ -4,11 +4,11 @@ The stacked thresholds and correlations :math:`m_g` of independent groups, with 
 covariance matrix :math:`\Gamma_g`, are fitted by diagonally weighted least squares,
 
 .. math:: F = \tfrac12 \sum_g \frac{n_g}{n}\, e_g^\top W_g e_g, \qquad
-          W_g = (\operatorname{diag} \Gamma_g)^{-1},                                      \quad (1)
+          W_g = (\operatorname{diag} \Gamma_g)^{-1}.                                      \quad (1)
 
-with the model and the equalities of `psychollm.factor.invariance.model`. Statistic, scaling and
-standard errors are computed as in `robust_test`, with :math:`n_g - 1` for each group, as in lavaan
-and Mplus.
+The model and its equalities are defined in `psychollm.factor.invariance.model`. Statistic, scaling
+and standard errors are computed as in `robust_test`, with :math:`n_g - 1` for each group, as in
+lavaan and Mplus.
 
 References
 ----------

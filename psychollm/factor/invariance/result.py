@@ -8,14 +8,14 @@ score s, are
           B = (\Delta^\top W \Delta)^{-1}.                                                \quad (1)
 
 With W the weights of the moments and :math:`\Gamma` their covariance matrix, s has covariance
-matrix :math:`E_\perp^\top W \Gamma W E_\perp`. The statistic
+matrix :math:`E_\perp^\top W \Gamma W E_\perp`. The score statistic is
 
-.. math:: s^\top (E_\perp^\top W \Gamma W E_\perp)^{-} s                                  \quad (2)
+.. math:: s^\top (E_\perp^\top W \Gamma W E_\perp)^{-} s .                                \quad (2)
 
-therefore has a chi-square distribution for any weights, with the rank of the covariance matrix as
-degrees of freedom (Satorra, 1989). The usual modification index, :math:`s^\top (E_\perp^\top W
-E_\perp)^{-} s`, assumes that W is the inverse of :math:`\Gamma`, which is not true for DWLS. The
-usual index is reported for comparison.
+The score statistic has a chi-square distribution for any weights, with the rank of the covariance
+matrix as degrees of freedom (Satorra, 1989). The usual modification index, :math:`s^\top
+(E_\perp^\top W E_\perp)^{-} s`, assumes that W is the inverse of :math:`\Gamma`, which is not true
+for DWLS. The usual index is reported for comparison.
 
 References
 ----------

@@ -4,19 +4,20 @@ Groups of questions have the same factor if the models' loadings are proportiona
 :math:`\ell_{kg}` of model k in group g, fitted by pairwise likelihood, and slopes :math:`a_{kg} =
 \ell_{kg} / (1 - \ell_{kg}^2)^{1/2}`, one factor over all groups has
 
-.. math:: a_{kg} = s_g\, b_k,                                                            \quad (1)
+.. math:: a_{kg} = s_g\, b_k.                                                            \quad (1)
 
-where :math:`s_g` is the standard deviation of the factor in group g, which is one in the first
+Here :math:`s_g` is the standard deviation of the factor in group g, which is one in the first
 group. Thresholds are free in every group, because the difficulty of questions and the yes rates of
-models do not change the factor. The distance
+models do not change the factor. With squared standard errors v, the distance of the loadings from
+(1) is
 
-.. math:: Q = \min_{s, b} \sum_{k, g} \frac{(\hat a_{kg} - s_g b_k)^2}{v_{kg}}            \quad (2)
+.. math:: Q = \min_{s, b} \sum_{k, g} \frac{(\hat a_{kg} - s_g b_k)^2}{v_{kg}} .          \quad (2)
 
-with the squared standard errors v has :math:`(G - 1)(K - 1)` degrees of freedom. The distance Q is
-compared with distances of tables that are simulated from (1) and refitted, with the thresholds and
-missing data of each group. A chi-square test would be conservative with a few hundred questions.
-Rescaled to the mean of a chi-square, Q gives the RMSEA of (1) with its interval, as in difference
-tests (`psychollm.factor.invariance`).
+The distance Q has :math:`(G - 1)(K - 1)` degrees of freedom for K models in G groups. Q is
+compared with the distances of tables that are simulated from (1) and refitted, with the thresholds
+and missing data of each group. A chi-square test would be conservative with a few hundred
+questions. Rescaled to the mean of a chi-square, Q gives the RMSEA of (1) with its interval, as in
+difference tests (`psychollm.factor.invariance`).
 """
 
 from collections.abc import Hashable, Mapping, Sequence

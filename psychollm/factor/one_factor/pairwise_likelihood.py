@@ -7,10 +7,10 @@ Standard errors are based on the variance of score vectors over questions. To fi
 residual joint count of a pair is a sum over questions of
 
 .. math:: e_{ij,q} = y_{iq} y_{jq} - P_{ij} - a_{ij} (y_{iq} - p_i) - a_{ji} (y_{jq} - p_j),
-          \qquad a_{ij} = \partial P_{ij} / \partial p_i = P(x_j > \tau_j \mid x_i = \tau_i),
+          \qquad a_{ij} = \partial P_{ij} / \partial p_i = P(x_j > \tau_j \mid x_i = \tau_i).
                                                                                      \quad (1)
 
-where the last two terms account for estimated thresholds. With weights :math:`W_{ij} = \phi_2
+The last two terms of (1) account for estimated thresholds. With weights :math:`W_{ij} = \phi_2
 H_{ij} \lambda_j` the score of a question is :math:`u_{iq} = \sum_j W_{ij} e_{ij,q}`, and the
 covariance of the loadings is the sandwich :math:`A^{-1} (\sum_q u_q u_q^\top) A^{-1}`, where A is
 the expected information of all pairs.

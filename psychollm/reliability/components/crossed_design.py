@@ -13,16 +13,16 @@ stratum A (its mean, its item profile, ...), scaled so that the squares sum to t
 models
 
 .. math:: SS_A = \tfrac1P \bigl\lVert \textstyle\sum_p z_{pA} \bigr\rVert^2, \qquad
-          SS_{\text{model} \times A} = \sum_p \lVert z_{pA} \rVert^2 - SS_A,             \quad (2)
+          SS_{\text{model} \times A} = \sum_p \lVert z_{pA} \rVert^2 - SS_A.             \quad (2)
 
-so that resampling models or leaving one out requires only weighted sums.
+Resampling models or leaving one out therefore requires only weighted sums.
 
 *Pivotal draws.* In a balanced design with normal effects :math:`SS_e / \lambda_e` has a chi-square
 distribution, so that
 
-.. math:: \lambda_e^* = \frac{\nu_e\, MS_e}{X_e}, \qquad X_e \sim \chi^2_{\nu_e},        \quad (3)
+.. math:: \lambda_e^* = \frac{\nu_e\, MS_e}{X_e}, \qquad X_e \sim \chi^2_{\nu_e}.        \quad (3)
 
-and percentiles of the components and coefficients computed from :math:`\lambda^*` have nominal
+Percentiles of the components and coefficients computed from :math:`\lambda^*` have nominal
 coverage (generalised confidence intervals; exact for a ratio of two mean squares).
 
 Binary scores are not normal: models disagree more on some items than on others, so that mean
@@ -35,9 +35,9 @@ levels, the jackknife over these levels gives a second estimate :math:`v_f` of t
 
 for interactions, and :math:`v^2 = (2 / \mathrm{df}_e)^2 + \sum_{f \notin e} v_f^2` for single
 facets. With missing cells, the mean squares of (3) are replaced by their expectations, given the
-estimated components, in a design with the same numbers of levels. Its number of cells per level is
-the harmonic mean of the observed numbers. To compute v, missing scores are imputed by an additive
-fit.
+estimated components, in a design with the same numbers of levels. The number of cells per level in
+this design is the harmonic mean of the observed numbers. To compute v, missing scores are imputed
+by an additive fit.
 
 *Bootstrap of models.* In resamples of models, components that involve models are too small by the
 factor :math:`(P - 1) / P`, and the other components are too large. The correction is

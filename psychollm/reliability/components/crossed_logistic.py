@@ -1,17 +1,18 @@
 r"""Variance components of binary scores, estimated by a crossed logistic mixed model.
 
 .. math:: \operatorname{logit} P(y_{mqe} = 1) = \mu + F_{f(m)} + M_m + D_{d(q)} + (MD)_{m d(q)}
-          + Q_q + (MQ)_{mq}                                                               \quad (1)
+          + Q_q + (MQ)_{mq} .                                                             \quad (1)
 
-with independent normal effects: families of models (F), models (M), domains of questions (D),
-models within domains (MD), questions (Q), and models on single questions (MQ). Repeated answers to
-the same question differ by sampling error. Without repeated answers, the interaction MQ cannot be
-distinguished from sampling error. The model then omits it, and "residual" denotes the sum of both.
+The effects are independent and normal: families of models (F), models (M), domains of questions
+(D), models within domains (MD), questions (Q), and models on single questions (MQ). Repeated
+answers to the same question differ by sampling error. Without repeated answers, the interaction MQ
+cannot be distinguished from sampling error. The model then omits the interaction, and "residual"
+denotes the sum of interaction and sampling error.
 
 Questions and interactions are integrated out numerically, by quadrature (`logistic_cells`). Levels
 of models in domains are integrated out by Laplace's approximation (`logistic_blocks`), which is
 nearly exact because each level is estimated from many answers. Most programs for crossed effects
-use Laplace's approximation for all effects. This approximation underestimates variances,
+use Laplace's approximation for all effects. Laplace's approximation underestimates variances,
 especially the interaction variance, if single answers carry little information.
 
 The mean has a flat prior and is integrated out as well ("reml"), or is maximised over ("ml").
@@ -163,9 +164,9 @@ def crossed_logistic(
         Components are maximum-likelihood estimates; the flag `AT_BOUND` marks estimates of zero.
         Intervals are posterior percentiles, widened to include the estimate, and effects are
         posterior means. If the likelihood increases up to a standard deviation of 20 logits,
-        components are NaN with the flag `UNBOUNDED`. Proportions and reliability are then
-        posterior means with the same flag. This occurs, for example, if all models give the same
-        answers to each question.
+        components are NaN with the flag `UNBOUNDED`. For unbounded components, proportions and
+        reliability are posterior means with the same flag. Components are unbounded, for example,
+        if all models give the same answers to each question.
 
     Raises
     ------
@@ -218,7 +219,7 @@ class CrossedFit:
     family_names: Labels
 
     def result(self, n: int, level: float, rng: np.random.Generator) -> CrossedLogistic:
-        """Return the result from the estimates."""
+        """Return the result, computed from the estimates."""
         draws = EffectDraws.of(self.design, self.explored, n, rng)
         free, top = self.top.free, self.top.mode
         unbounded = bool((free >= LARGEST).any())

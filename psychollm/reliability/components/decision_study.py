@@ -6,8 +6,8 @@ variance of each effect by the number of averaged levels,
 .. math:: \sigma^2_e \Big/ \prod_{f \in e,\, f \ne \text{model}} n_f.                    \quad (1)
 
 Let :math:`\tau` be the variance (1) of effects that contain the model but no resampled facet. Let
-:math:`\delta` be the sum over effects that contain the model and a resampled facet, and
-:math:`\Delta` the sum over all effects that contain a resampled facet. Then
+:math:`\delta` be the sum of (1) over effects that contain the model and a resampled facet, and
+:math:`\Delta` the sum of (1) over all effects that contain a resampled facet. Then
 
 .. math:: E\rho^2 = \frac{\tau}{\tau + \delta}, \qquad \Phi = \frac{\tau}{\tau + \Delta}. \quad (2)
 
@@ -80,7 +80,7 @@ class DecisionStudy(Result):
     )
 
     def summary(self) -> str:
-        """Return one sentence per design."""
+        """Return a summary with one sentence per design."""
         return "\n".join(self._sentence(design) for design in range(len(self.n_items)))
 
     def _sentence(self, row: int) -> str:
@@ -159,7 +159,7 @@ def _sizes(name: str, sizes: Sizes, own: int) -> list[int]:
 
 
 def _weights(facets: tuple[str, ...], design: tuple[int, int], fixed: str) -> FloatArray:
-    """Return the weights (1) of the components in tau, delta and Delta (3, components)."""
+    """Return weights (1) of the components in variances tau, delta and Delta (3, components)."""
     n = {"model": 1, "item": design[0], "run": design[1]}
     weights = []
     for effect in effects_of(facets):
@@ -173,14 +173,14 @@ def _weights(facets: tuple[str, ...], design: tuple[int, int], fixed: str) -> Fl
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """Study with the weights of its components in each design."""
+    """Generalizability study, with the weights of its components in each design."""
 
     study: Generalizability
     weights: FloatArray  # (designs, 3, components)
     designs: tuple[tuple[int, int], ...]
 
     def variance(self, name: str, row: int) -> Estimate:
-        """Return tau, delta or Delta for every design."""
+        """Return one of the variances tau, delta and Delta for every design."""
         weights = self.weights[:, row]
         spread = np.einsum("de,ef,df->d", weights, self.study.covariance, weights)
         return self._estimate(
@@ -188,7 +188,7 @@ class _Parts:
         )
 
     def coefficient(self, name: str, row: int) -> Estimate:
-        """Return a coefficient (2), with error delta (row 1) or Delta (row 2)."""
+        """Return a coefficient (2), whose error variance is delta (row 1) or Delta (row 2)."""
         signal, noise = self.weights[:, 0], self.weights[:, row]
 
         def ratio(components: FloatArray) -> FloatArray:

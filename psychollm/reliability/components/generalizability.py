@@ -2,13 +2,14 @@ r"""Generalizability theory: variance components of scores.
 
 Models answer items, once or in several runs. Each score is a grand mean plus effects of the model,
 the item, the run, and their combinations (`crossed_design`). The variances of these effects are
-the *components*. They determine the reproducibility of a mean score with other items and runs
-(`decision_study`).
+the *components*. The components determine the reproducibility of a mean score with other items and
+runs (`decision_study`).
 
 Components of complete data are estimated from expected mean squares. These estimates are unbiased
 and may be negative; negative estimates are kept and flagged. With missing cells, or on request,
-restricted maximum likelihood (`reml`) is used. Its estimates are never negative. For complete data
-they equal the estimates from mean squares, unless one of these is negative.
+restricted maximum likelihood (`reml`) is used. REML estimates are never negative. For complete
+data, REML estimates equal the estimates from mean squares unless an estimate from mean squares is
+negative.
 
 References
 ----------
@@ -115,7 +116,7 @@ def generalizability(
         items and runs without scores are omitted; a single run is not a facet.
     estimation : {"auto", "ems", "reml"}
         "ems" uses expected mean squares and requires complete data. "reml" is restricted maximum
-        likelihood. "auto" uses "ems" for complete data.
+        likelihood. "auto" uses "ems" for complete data, and otherwise "reml".
     interval : {"pivotal", "bootstrap"}
         "pivotal" intervals generalise to new models, items and runs. "bootstrap" resamples only
         models, with bias correction. The coverage of "bootstrap" is too low with few models and
@@ -131,21 +132,22 @@ def generalizability(
     Returns
     -------
     Generalizability
-        Components and their intervals. They are NaN with a reason if a facet has a single level or
-        all scores are equal.
+        Components and their intervals. Components are NaN with a reason if a facet has a single
+        level or all scores are equal.
 
     Raises
     ------
     ShapeError, LabelError, CodeError
-        If the input is not a numeric table of this shape.
+        If the scores are not a numeric table of an accepted shape.
     OptionError
         If ``estimation="ems"`` is used with missing cells, or an option is invalid.
 
     Notes
     -----
     With missing cells, the cost of REML is proportional to the number of missing-data patterns.
-    This cost also increases with the cube of the product of the numbers of levels of the two
-    facets with the fewest levels. For 20 models, 1,000 items and 3 runs, REML takes a few seconds.
+    The cost of REML also increases with the cube of the product of the numbers of levels of the
+    two facets with the fewest levels. For 20 models, 1,000 items and 3 runs, REML takes a few
+    seconds.
 
     Examples
     --------
@@ -172,7 +174,7 @@ def generalizability(
 
 @dataclass(frozen=True, slots=True)
 class _Analysis:
-    """Components, and the quantities from which they are drawn."""
+    """Estimated components, and the quantities from which draws of components are generated."""
 
     counts: CellCounts
     estimation: str
@@ -298,7 +300,7 @@ def _bootstrap(analysis: _Analysis, values: FloatArray, options: Resampling) -> 
 def _refit(
     values: FloatArray, design: CrossedDesign, counts: FloatArray, start: FloatArray
 ) -> FloatArray:
-    """Return components with models weighted by their counts; NaN without variance."""
+    """Return components with models weighted by resampling counts; NaN without variance."""
     drawn = values[np.repeat(np.arange(len(counts)), counts.astype(np.int64))]
     for axis in range(1, drawn.ndim):
         others = tuple(a for a in range(drawn.ndim) if a != axis)

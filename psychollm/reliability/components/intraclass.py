@@ -11,8 +11,8 @@ targets (see `two_way`). With n targets and k raters, the six forms of Shrout an
 
 In form 1 each target has different raters. In form 2 the raters are a sample of all raters, and
 agreement is absolute. In form 3 the raters are fixed, and agreement ignores a constant difference
-between raters. The forms with k describe the mean of the k scores. McGraw and Wong call the six
-forms ICC(1), ICC(k), ICC(A,1), ICC(A,k), ICC(C,1) and ICC(C,k).
+between raters. The forms with k are reliabilities of the mean of the k scores. McGraw and Wong
+call the six forms ICC(1), ICC(k), ICC(A,1), ICC(A,k), ICC(C,1) and ICC(C,k).
 
 Each form is a ratio of two linear combinations of the mean squares. Intervals of forms 1 and 3
 follow from the F distribution of B/W and B/E. Intervals of form 2 use either generalised pivots or
@@ -113,8 +113,8 @@ def intraclass(
     Parameters
     ----------
     scores : DataFrame, DataArray or array_like (targets, raters)
-        One score per cell. For stability, use models as targets and repetitions as raters; for
-        agreement, use questions as targets and judges as raters.
+        Table with one score per cell. For stability, use models as targets and repetitions as
+        raters; for agreement, use questions as targets and judges as raters.
     method : {"anova", "reml"}
         "anova" omits targets with a missing score. "reml" estimates non-negative variance
         components from all scores by restricted maximum likelihood. On complete tables the two
@@ -130,8 +130,8 @@ def intraclass(
     Intraclass
         Coefficients, F tests and intervals. Coefficients are NaN with a reason if targets do not
         differ, or if there are fewer than two targets or raters. The coefficients are 1 for
-        perfect agreement. Negative values are kept. The flag `NEGATIVE_COMPONENT` marks values
-        below -1 / (k - 1), the population minimum.
+        perfect agreement. Negative coefficients are kept. The flag `NEGATIVE_COMPONENT` marks
+        coefficients below -1 / (k - 1), the population minimum.
 
     Raises
     ------
@@ -147,8 +147,8 @@ def intraclass(
 
     In simulations, 95 % intervals of forms 1 and 3 had a coverage of 93 to 96 % for normal scores
     and of 90 to 96 % for binary scores. The published interval of form 2 had a coverage of 95 %
-    with 50 targets. With three raters and 1,000 targets its coverage was 80 to 85 %, and that of
-    the "generalised" interval was 96 %.
+    with 50 targets. With three raters and 1,000 targets, the coverage of the published interval
+    was 80 to 85 %, and the coverage of the "generalised" interval was 96 %.
 
     References
     ----------
@@ -245,7 +245,7 @@ def _result(
 
 
 def _flag(reason: Reason, undefined: bool) -> Reason:  # noqa: FBT001
-    """Return the given reason, or `NEGATIVE_COMPONENT` if only this form is undefined."""
+    """Return the reason of the table, or `NEGATIVE_COMPONENT` if one form is undefined."""
     fatal = (Reason.TOO_FEW, Reason.NO_BETWEEN_VARIANCE)
     return Reason.NEGATIVE_COMPONENT if undefined and reason not in fatal else reason
 
@@ -283,7 +283,7 @@ def _values(squares: MeanSquares) -> FloatArray:
 
 
 def _ratios(squares: MeanSquares) -> FloatArray:
-    """Return B / W for form 1 and B / E for forms 2 and 3 (6,)."""
+    """Return the F ratios: B / W for form 1, and B / E for forms 2 and 3 (6,)."""
     below = np.array([squares.within, squares.residual, squares.residual] * 2)
     with np.errstate(divide="ignore"):
         return np.asarray(squares.targets / below)
@@ -320,7 +320,7 @@ def _single_bounds(
 
 
 def _with_means(single: FloatArray, k: float) -> FloatArray:
-    """Add the bounds of the forms for means of k scores, by Spearman and Brown (6, 2)."""
+    """Add the bounds for means of k scores by the Spearman-Brown formula (6, 2)."""
     above_pole = 1.0 + (k - 1.0) * single
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.where(above_pole > 0.0, k * single / above_pole, -np.inf)

@@ -3,9 +3,9 @@ r"""Mode of the effects of a crossed logistic model at given standard deviations
 Levels of models in domains are :math:`a_d = \mu 1 + A s + R z_d` with standard normal s (models
 and families) and :math:`z_d` (the domain, and models within it),
 
-.. math:: A = [\sigma_M I,\; \sigma_F Z], \qquad R = [\sigma_{MD} I,\; \sigma_D 1],       \quad (1)
+.. math:: A = [\sigma_M I,\; \sigma_F Z], \qquad R = [\sigma_{MD} I,\; \sigma_D 1].       \quad (1)
 
-so standard deviations of zero need no special case. With the scores :math:`g_d` and
+Standard deviations of zero therefore need no special case. With the scores :math:`g_d` and
 informations :math:`H_d` of `logistic_cells`, :math:`G = [1, A]` and :math:`J = \operatorname{diag}
 (0, I)`, the Hessian of all effects has the blocks
 
@@ -19,8 +19,8 @@ likelihood is its value at the mode minus
 
 For "ml" the mean is an argument, and the first row and column of S are removed. The posterior of
 the levels of a domain is close to normal, because all questions of the domain contribute to it.
-The posterior of a single question is not, so that questions are first integrated out by
-quadrature.
+The posterior of the effect of a single question is not close to normal, so that questions are
+first integrated out by quadrature.
 """
 
 from dataclasses import dataclass
@@ -106,20 +106,20 @@ class Design:
         return cls(parts, kinds, families, active, len(hits))
 
     def deviations(self, free: FloatArray) -> Deviations:
-        """Return all standard deviations, given the free ones."""
+        """Return all standard deviations, given the free standard deviations."""
         every = np.zeros(len(EFFECTS))
         every[list(self.active)] = free
         return Deviations(*every.tolist())
 
     def shared(self, sd: Deviations) -> FloatArray:
-        """Return A of (1), models first."""
+        """Return the matrix A of (1), with the columns of models first."""
         models = sd.model * np.eye(self.n_models)
         if self.families is None:
             return models
         return np.concatenate([models, sd.family * one_hot(self.families)], axis=1)
 
     def local(self, sd: Deviations) -> FloatArray:
-        """Return R of (1); without domains, the columns of domain effects are omitted."""
+        """Return matrix R of (1); without domains, the columns of domain effects are omitted."""
         if 2 not in self.active:
             return np.zeros((self.n_models, 0))
         own = sd.model_domain * np.eye(self.n_models)
@@ -127,7 +127,7 @@ class Design:
 
 
 def one_hot(codes: IntArray) -> FloatArray:
-    """Return indicators (codes, groups)."""
+    """Return indicators of the groups of labels (codes, groups)."""
     return np.eye(int(codes.max()) + 1)[codes]
 
 
@@ -143,7 +143,7 @@ class State:
     interaction: float = 0.0
 
     def table_for(self, design: Design, interaction: float) -> CellTable:
-        """Return the table of cells; reuse the latest one if the interaction is the same."""
+        """Return the table of cells; reuse the latest table if the interaction is the same."""
         if interaction == self.interaction or design.domains[0].integration == "laplace":
             return self.table
         return CellTable.of(interaction, design.kinds)
@@ -153,7 +153,7 @@ class State:
         return np.concatenate([[self.mean], self.s, self.z.ravel(), *self.questions])
 
     def at(self, flat: FloatArray) -> "State":
-        """Return a state with other effects."""
+        """Return a state with the given effects."""
         sizes = [1, self.s.size, self.z.size, *map(len, self.questions)]
         mean, s, z, *questions = np.split(flat, np.cumsum(sizes)[:-1])
         return State(

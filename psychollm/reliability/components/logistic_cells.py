@@ -1,8 +1,8 @@
 r"""Likelihood of binary scores after integrating out questions and interactions.
 
 Model m answers question q of domain d :math:`n_{mq}` times, of which :math:`k_{mq}` times
-correctly. Its level in the domain is :math:`a_{dm}`, and :math:`z_q` and :math:`w_{mq}` are
-standard normal. Then
+correctly. The level of model m in domain d is :math:`a_{dm}`, and :math:`z_q` and :math:`w_{mq}`
+are standard normal. Then
 
 .. math:: k_{mq} \sim \operatorname{Bin}\bigl(n_{mq},\,
           \operatorname{logit}^{-1}(a_{dm} + \sigma_Q z_q + \sigma_I w_{mq})\bigr).       \quad (1)
@@ -17,7 +17,7 @@ independent. Every integral is therefore over one variable:
 The inner integral is tabulated on a fine grid of :math:`\eta`, once for each pair (k, n). The
 outer integral is computed by the trapezoid rule about the mode of each question
 (`kernels.logistic_questions`). Let r be the first and W the negative second derivative of f at the
-nodes, and let E and Cov be over the nodes of a question. Then
+nodes, and let E and Cov be the mean and the covariance over the nodes of a question. Then
 
 .. math:: \frac{\partial \ell}{\partial a_m} = \sum_q E[r_{mq}], \qquad
           -\frac{\partial^2 \ell}{\partial a\, \partial a^\top}
@@ -26,7 +26,7 @@ nodes, and let E and Cov be over the nodes of a question. Then
 Laplace's approximation replaces both integrals by the values at the modes of z and w, and includes
 their curvature in the determinant. Eliminating w leaves W of (3) for each cell. Eliminating z then
 leaves :math:`\operatorname{diag}(W_q) - \sigma_Q^2 W_q W_q^\top / (1 + \sigma_Q^2 1^\top W_q)` for
-each question. Both are exact Schur complements of the joint Hessian.
+each question. Both results are exact Schur complements of the joint Hessian.
 
 References
 ----------

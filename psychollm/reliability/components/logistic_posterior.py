@@ -8,11 +8,11 @@ standard deviations. Its maximum over :math:`\sigma \ge 0` gives the components.
           - \frac{e^{2 \lambda_j}}{2 \tau^2}\Bigr).                                       \quad (1)
 
 The density is evaluated along each eigenvector of its curvature, at two points on either side of
-its mode. It is approximated by a sum of natural cubic splines, one for each eigenvector. The
-approximation can be skewed, and its tails are exponential where a component may be zero. Draws are
-generated from the densities of the splines. The mean and the log standard deviation of each effect
-are interpolated along the same eigenvectors. Draws of effects are therefore mixtures over the
-draws of (1), as in integrated nested Laplace approximations.
+its mode. The log density is approximated by a sum of natural cubic splines, one for each
+eigenvector. The approximation can be skewed, and its tails are exponential where a component may
+be zero. Draws are generated from the densities of the splines. The mean and the log standard
+deviation of each effect are interpolated along the same eigenvectors. Draws of effects are
+therefore mixtures over the draws of (1), as in integrated nested Laplace approximations.
 
 References
 ----------
@@ -181,9 +181,10 @@ def climbed(
 ) -> Climbed:
     """Maximise a function of a few arguments by Newton's method with finite differences.
 
-    The differences that estimate the gradient also estimate the diagonal of the curvature. The
-    other entries change little after scaling; they are updated every fourth step, or taken from
-    `known`. The first `positive` arguments approach zero gradually and stop at `LARGEST`.
+    The differences that estimate the gradient also estimate the diagonal of the curvature.
+    Off-diagonal entries of the curvature change little after scaling; they are updated every
+    fourth step, or taken from `known`. The first `positive` arguments approach zero gradually and
+    stop at `LARGEST`.
     """
     at, value = start, function(start)
     related = np.eye(start.size) if known is None else _scaled(known)
@@ -297,7 +298,7 @@ def explored(integrated: Integrated, top: Maximum, prior_scale: float) -> Explor
 def _derivatives(
     function: Callable[[FloatArray], float], at: FloatArray, centre: float, *, full: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Return gradient and negative Hessian by differences; only its diagonal unless `full`."""
+    """Return gradient and negative Hessian by finite differences; diagonal unless `full`."""
     n = at.size
     shift = _STEP * np.eye(n)
     ahead, behind = (np.array([function(at + sign * one) for one in shift]) for sign in (1, -1))

@@ -5,8 +5,8 @@ with expectations :math:`\lambda = A \sigma^2`, and the restricted likelihood is
 
 .. math:: -2 \ell = \sum_e \nu_e \Bigl(\log \lambda_e + \frac{MS_e}{\lambda_e}\Bigr). \quad (1)
 
-The maximum is given by the estimates from expected mean squares if none of them is negative.
-Otherwise some components are set to zero, which changes the other estimates.
+The maximum is given by the estimates from expected mean squares if no estimate is negative. If an
+estimate is negative, some components are set to zero, which changes the other estimates.
 
 **Missing cells.** The levels of the facet with the most levels are blocks. Effects that involve
 this facet act within blocks ("local"); effects of the other facets span all blocks ("global"). Let
@@ -15,12 +15,12 @@ the global effects and a column of ones, and L the diagonal matrix of the standa
 these levels (1 for the mean). Then
 
 .. math:: -2 \ell = \log|B| + \log|L S L + E| + y^\top B^{-1} y - t^\top C t, \qquad
-          S = W^\top B^{-1} W,\; t = W^\top B^{-1} y,\; C = L (L S L + E)^{-1} L,        \quad (2)
+          S = W^\top B^{-1} W,\; t = W^\top B^{-1} y,\; C = L (L S L + E)^{-1} L.        \quad (2)
 
-where E is the identity with 0 for the mean. Blocks with the same cells have the same B, so that B
-is factored once for each pattern of missing cells. With :math:`u = C t`, :math:`r = y - W u` and
-the matrix
-:math:`P = B^{-1} - B^{-1} W C W^\top B^{-1}`, the derivatives for a component of covariance K are
+Here E is the identity matrix with 0 for the mean. Blocks with the same cells have the same B, so
+that B is factored once for each pattern of missing cells. With :math:`u = C t`, :math:`r = y - W
+u` and the matrix :math:`P = B^{-1} - B^{-1} W C W^\top B^{-1}`, the derivatives for a component of
+covariance K are
 
 .. math:: -2 \frac{\partial \ell}{\partial \sigma^2} = \operatorname{tr}(P K)
           - r^\top B^{-1} K B^{-1} r, \qquad
@@ -44,16 +44,16 @@ H`,
 
 .. math:: S = \sum n H, \quad F_A = \sum n H_{\cdot A} H_{A \cdot}, \quad
           \operatorname{tr}(B^{-1} K_A) = \operatorname{tr} H_{AA}, \quad
-          \operatorname{tr}(B^{-1} K_A B^{-1} K_D) = \lVert H_{AD} \rVert^2,             \quad (5)
+          \operatorname{tr}(B^{-1} K_A B^{-1} K_D) = \lVert H_{AD} \rVert^2.             \quad (5)
 
-and the quadratic form of A is the sum over its levels of :math:`(h - H u)^2`. The expected
+The quadratic form of A is the sum of :math:`(h - H u)^2` over the levels of A. The expected
 information contains a trace for each pair of components. If A and D are both local,
 
 .. math:: \operatorname{tr}(P K_A P K_D) = \sum n \bigl(\lVert H_{AD} \rVert^2
           - 2\, J_{AD} \cdot H_{AD}\bigr) + \operatorname{tr}(C F_A C F_D).              \quad (6)
 
 If D is global, the trace is computed from :math:`(I - S C) F_A (I - S C)^\top` on the levels of D.
-If both are global, it is :math:`\lVert (S - S C S)_{AD} \rVert^2`.
+If both A and D are global, the trace is :math:`\lVert (S - S C S)_{AD} \rVert^2`.
 
 References
 ----------
@@ -136,7 +136,7 @@ def _fit(at: FloatArray, point: Point, iteration: int, reason: str, *, converged
 
 
 def _observed(likelihood: Likelihood, at: FloatArray, point: Point) -> FloatArray:
-    """Return the observed information, or the expected one if it is not positive definite."""
+    """Return the observed information if it is positive definite, else the expected one."""
     width = 1e-6 * np.maximum(at, 1e-3 * at.sum())
     ahead = [likelihood(at + width[k] * np.eye(at.size)[k]).score for k in range(at.size)]
     observed = (point.score - np.array(ahead)) / width[:, None]
@@ -171,7 +171,7 @@ def _climb(
     *,
     unseen: bool,
 ) -> tuple[FloatArray, Point] | None:
-    """Halve the step until the likelihood increases; return None if it never does."""
+    """Halve the step until the likelihood increases; return None if no step increases it."""
     for _ in range(_MAX_HALVINGS):
         trial = np.maximum(at + step, 0.0)
         trial[-1] = max(trial[-1], floor)
@@ -249,7 +249,7 @@ def _layout(shape: tuple[int, ...], n_facets: int, block: int) -> _Layout:
 
 
 def _indicators(levels: list[IntArray], n_cells: int) -> FloatArray:
-    """Return one column per combination of levels; without levels, a column of ones."""
+    """Return one indicator per combination of levels; without levels, a column of ones."""
     if not levels:
         return np.ones((n_cells, 1))
     column = np.unique(np.stack(levels), axis=1, return_inverse=True)[1].ravel()

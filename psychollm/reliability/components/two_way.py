@@ -6,23 +6,24 @@ With n targets (rows), k raters (columns) and one score per cell, the mean squar
 .. math:: B = \tfrac{k}{n-1} \textstyle\sum_i (\bar x_{i\cdot} - \bar x)^2, \quad
           J = \tfrac{n}{k-1} \sum_j (\bar x_{\cdot j} - \bar x)^2, \quad
           E = \tfrac{1}{(n-1)(k-1)} \sum_{ij} (x_{ij} - \bar x_{i\cdot} - \bar x_{\cdot j}
-              + \bar x)^2,                                                               \quad (1)
+              + \bar x)^2                                                                \quad (1)
 
-:math:`W = ((n - 1) E + J) / n`. If scores are missing, restricted maximum likelihood (`reml`)
+and :math:`W = ((n - 1) E + J) / n`. If scores are missing, restricted maximum likelihood (`reml`)
 estimates the variances of targets :math:`\sigma_t^2`, raters :math:`\sigma_r^2` and residual
 :math:`\sigma^2`. The mean squares are then replaced by their expectations in a complete table:
-:math:`B = k \sigma_t^2 + \sigma^2`, :math:`J = n \sigma_r^2 + \sigma^2`,
-:math:`E = \sigma^2`, :math:`W = \sigma_r^2 + \sigma^2`.
+:math:`B = k \sigma_t^2 + \sigma^2`, :math:`J = n \sigma_r^2 + \sigma^2`, :math:`E = \sigma^2`,
+:math:`W = \sigma_r^2 + \sigma^2`.
 
 **Generalised interval of the absolute intraclass correlation.** The mean squares B, J, E have
 :math:`\nu_B, \nu_J, \nu_E` degrees of freedom, and :math:`\nu_B B / E[B]` has a chi-square
 distribution, as have the analogous ratios of J and E. If the expectation of B is replaced by
-:math:`R_B = \nu_B B / \chi^2_{\nu_B}`, and those of J and E analogously, the correlation
+:math:`R_B = \nu_B B / \chi^2_{\nu_B}`, and the expectations of J and E analogously, the
+correlation becomes
 
-.. math:: \rho = \frac{R_B - R_E}{R_B + (k - 1) R_E + k (R_J - R_E) / n}                 \quad (2)
+.. math:: \rho = \frac{R_B - R_E}{R_B + (k - 1) R_E + k (R_J - R_E) / n} .               \quad (2)
 
-has a distribution without unknown parameters, whose quantiles are the bounds. Since :math:`\rho
-\le x` is a linear condition on the three variables,
+The correlation (2) has a distribution without unknown parameters, whose quantiles are the bounds.
+Since :math:`\rho \le x` is a linear condition on the three variables,
 
 .. math:: P(\rho \le x) = E\, P\Big(R_B \le \frac{x \frac{k}{n} R_J
           + (1 + x (k - 1 - \frac{k}{n})) R_E}{1 - x} \,\Big|\, R_J, R_E\Big).           \quad (3)
@@ -162,7 +163,7 @@ class _Share:
         self.residual = _pivot(squares.residual, (n - 1.0) * (k - 1.0), probability)
 
     def below(self, x: float) -> float:
-        """Return P(rho <= x)."""
+        """Return the probability that rho is at most x."""
         n, k = self.n, self.k
         edge = x * k / n * self.raters + (1.0 + x * (k - 1.0 - k / n)) * self.residual
         edge = edge / (1.0 - x)
@@ -179,5 +180,5 @@ class _Share:
 
 
 def _pivot(square: float, freedom: float, probability: FloatArray) -> FloatArray:
-    """Return quantiles of freedom * MS / chi-squared."""
+    """Return quantiles of a mean square times its degrees of freedom / chi-squared."""
     return np.asarray(0.5 * freedom * square / gammaincinv(0.5 * freedom, probability))

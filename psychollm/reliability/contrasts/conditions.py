@@ -1,20 +1,22 @@
 r"""Rank tests of differences between conditions, with effect sizes and intervals.
 
-*Kruskal-Wallis* ranks all scores together; its effect size
+The *Kruskal-Wallis* test ranks all scores together. Its effect size is
 
-.. math:: \varepsilon^2 = \frac{H}{n - 1}                                                \quad (1)
+.. math:: \varepsilon^2 = \frac{H}{n - 1} .                                              \quad (1)
 
-is the proportion of the variance of ranks that is between conditions. By default the unit of
-replication is the score. If models are named, repeats of a model under a condition are averaged,
-and the unit is the model. If a model appears under several conditions, H does not have a
-chi-square distribution, because differences between models are part of the error. The p-value is
-then based on random permutations of the conditions within each model. *Friedman* ranks the
-conditions within each model, which is the unit of replication. It requires scores of every model
-under every condition; repeats are averaged first. Its effect size is Kendall's
+The effect size is the proportion of the variance of ranks that is between conditions. By default
+the unit of replication is the score. If models are named, repeats of a model under a condition are
+averaged, and the unit is the model. If a model appears under several conditions, H does not have a
+chi-square distribution, because differences between models are part of the error. For such data,
+the p-value is based on random permutations of the conditions within each model. The *Friedman*
+test ranks the conditions within each model, which is the unit of replication. The Friedman test
+requires scores of every model under every condition; repeats are averaged first. Its effect size
+is Kendall's
 
-.. math:: W = \frac{\chi^2}{m (k - 1)}                                                  \quad (2)
+.. math:: W = \frac{\chi^2}{m (k - 1)} .                                                \quad (2)
 
-for m models and k conditions. It is 1 if all models rank the conditions in the same order.
+Here m is the number of models and k is the number of conditions. Kendall's W is 1 if all models
+rank the conditions in the same order.
 
 If the effect is small, both effect sizes are biased upwards. The bias b is estimated by the mean
 of the resamples minus the estimate. Percentiles of the resamples contain this bias twice, so that
@@ -25,10 +27,10 @@ the interval is
           b = \bar\theta^* - \theta,                                                    \quad (3)
 
 clipped to [0, 1]. The factor f corrects the variance of resamples, which is too small with few
-units. It is :math:`\sqrt{m / (m - 1)}`, multiplied by the ratio of the quantiles of Student's t
-and the normal distribution if models are resampled. In simulations with 30 or more units, the
-coverage of 95 % intervals was 92 to 100 %. With ten models and a strong effect, the interval for
-Kendall's W has a coverage below 90 %.
+units. The factor is :math:`\sqrt{m / (m - 1)}`, multiplied by the ratio of the quantiles of
+Student's t and the normal distribution if models are resampled. In simulations with 30 or more
+units, the coverage of 95 % intervals was 92 to 100 %. With ten models and a strong effect, the
+interval for Kendall's W has a coverage below 90 %.
 
 References
 ----------
@@ -123,7 +125,7 @@ def kruskal_wallis(
         models are resampled. By default all scores are treated as independent.
     bootstrap : int or Bootstrap
         Number of resamples for the interval of the effect size. If models appear under several
-        conditions, it is also the number of permutations for the p-value.
+        conditions, this number is also the number of permutations for the p-value.
     level : float
         Coverage of the interval, between 0 and 1.
     rng : Generator, int or None
@@ -132,8 +134,8 @@ def kruskal_wallis(
     Returns
     -------
     RankTest
-        Test and epsilon squared (1). The values are NaN if there are fewer than two conditions, or
-        if all scores are equal.
+        Kruskal-Wallis test and epsilon squared (1). Test and effect size are NaN if there are
+        fewer than two conditions, or if all scores are equal.
 
     Raises
     ------
@@ -213,9 +215,9 @@ def friedman(
     Returns
     -------
     RankTest
-        Test and Kendall's W (2). Models without a score under some condition are omitted, with a
-        flag. The values are NaN if there are fewer than two conditions or models, or if no model's
-        scores differ between conditions.
+        Friedman test and Kendall's W (2). Models without a score under some condition are omitted,
+        with a flag. Test and effect size are NaN if there are fewer than two conditions or models,
+        or if no model's scores differ between conditions.
 
     Raises
     ------
@@ -301,7 +303,7 @@ def _ranks(values: FloatArray) -> FloatArray:
 
 
 def _kendall(ranks: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return W (2), corrected for ties, in resamples of models (resamples,)."""
+    """Return Kendall's W (2), corrected for ties, in resamples of models (resamples,)."""
     k = ranks.shape[1]
     centred = ranks - 0.5 * (k + 1)
     m = counts.sum(axis=1)
@@ -368,7 +370,7 @@ def _interval(
 def _unknown(
     table: ConditionScores, test: str, effect_name: str, reason: Reason, level: float
 ) -> RankTest:
-    """Return a test without values, with the reason."""
+    """Return a test of NaN values, with the reason."""
     return RankTest(
         test=test,
         statistic=np.nan,

@@ -8,12 +8,12 @@ freedom, for any number of repeats. If each model appears under only one conditi
 cannot be distinguished from the differences between models. Repeats are then not averaged, and
 conditions are tested against the variance between models.
 
-The model is fitted by exact restricted maximum likelihood, for many data sets at once. Tests use
+The model is fitted by exact restricted maximum likelihood, for many data sets together. Tests use
 Satterthwaite's degrees of freedom and a parametric bootstrap; intervals of the variances are
 pivotal (`random_intercept`). The model assumes that the residual variance is the same under all
 conditions. If models vary under only one condition, the false positive rate of F is too high
 (docs/reliability.md gives the rates). The tests of `pairwise_conditions` do not have this problem,
-because each of them compares two conditions.
+because each test compares only two conditions.
 
 References
 ----------
@@ -136,8 +136,8 @@ def mixed_model(
     Returns
     -------
     MixedModel
-        Means, contrasts, tests and variances. They are NaN with a reason if there are fewer than
-        two conditions or models, too few rows, or no variation within models.
+        Condition means, contrasts, tests and variances. Estimates are NaN with a reason if there
+        are fewer than two conditions or models, too few rows, or no variation within models.
 
     Raises
     ------

@@ -63,9 +63,9 @@ def pairwise_conditions(
     scores, conditions : array_like (n,)
         A score and the label of its condition, one per row. Missing scores are skipped.
     models : array_like (n,), optional
-        Model of each score. If given, the unit of replication is the model, and the signed-rank
-        test compares the mean scores of each model. By default the unit is the score, and the
-        rank-sum test is used.
+        Model of each score. If `models` is given, the unit of replication is the model, and the
+        signed-rank test compares the mean scores of each model. By default the unit is the score,
+        and the rank-sum test is used.
     adjustment : {"holm", "bonferroni", "bh", "by"}
         Adjustment of the p-values for the number of pairs.
 

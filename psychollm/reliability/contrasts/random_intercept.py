@@ -6,8 +6,8 @@ r"""Linear mixed model with a random intercept per group, by restricted maximum 
 Let M be the projection onto the orthogonal complement of X, :math:`Z^\top M Z = U
 \operatorname{diag}(d) U^\top` and :math:`\eta_j = u_j^\top Z^\top M y / \sqrt{d_j}` for the J
 positive :math:`d_j`. The residual sum of squares :math:`r = y^\top M y - \sum \eta_j^2` has
-:math:`\nu = n - p - J` degrees of freedom. It and the :math:`\eta_j` are independent, with
-variances :math:`\sigma^2` and :math:`\sigma^2 + \tau^2 d_j`:
+:math:`\nu = n - p - J` degrees of freedom. The residuals and the :math:`\eta_j` are independent,
+with variances :math:`\sigma^2` and :math:`\sigma^2 + \tau^2 d_j`:
 
 .. math:: -2 \ell = \sum_j \Bigl(\log(\sigma^2 + \tau^2 d_j) + \frac{\eta_j^2}{\sigma^2 + \tau^2
           d_j}\Bigr) + \nu \log \sigma^2 + \frac{r}{\sigma^2} + \log|X^\top X|
@@ -16,30 +16,30 @@ variances :math:`\sigma^2` and :math:`\sigma^2 + \tau^2 d_j`:
 For a given ratio :math:`\gamma = \tau^2 / \sigma^2`, (2) is minimised by :math:`\sigma^2 =
 Q(\gamma) / (n - p)`,
 
-.. math:: Q(\gamma) = r + \sum_j \frac{\eta_j^2}{1 + \gamma d_j},                        \quad (3)
+.. math:: Q(\gamma) = r + \sum_j \frac{\eta_j^2}{1 + \gamma d_j}.                        \quad (3)
 
-which leaves a function of :math:`\gamma` alone. This function is minimised for many data sets at
-once, so that parametric bootstraps are fast. Maximum likelihood replaces the first term of (2) by
-:math:`\sum_g \log(\sigma^2 + \tau^2 n_g)` over all groups, and n - p by n.
+The minimum is a function of :math:`\gamma` alone. This function of :math:`\gamma` is minimised for
+many data sets together, so that parametric bootstraps are fast. Maximum likelihood replaces the
+first term of (2) by :math:`\sum_g \log(\sigma^2 + \tau^2 n_g)` over all groups, and n - p by n.
 
 With C the covariance of the condition means, a contrast :math:`l^\top \hat\beta` has
 Satterthwaite's degrees of freedom
 
 .. math:: \nu = \frac{2 (l^\top C l)^2}{g^\top A\, g}, \qquad
-          g = \nabla_{(\tau^2, \sigma^2)}\, l^\top C l,                                  \quad (4)
+          g = \nabla_{(\tau^2, \sigma^2)}\, l^\top C l.                                  \quad (4)
 
-where A, the covariance of the two variances, is the inverse of the observed information. If the
-estimate of :math:`\tau^2` is zero, C uses only the variance within groups, :math:`r / \nu`. If the
-variances within and between groups were pooled in this case, the false positive rate at the 5 %
-level would increase to 6 or 7 %. As a result, the tests equal those of the analysis of variance in
-a complete table with one score per cell, for every :math:`\tau^2`. Equality of all k condition
-means is tested by
+The matrix A, the covariance of the two variance estimates, is the inverse of the observed
+information. If the estimate of :math:`\tau^2` is zero, C uses only the variance within groups,
+:math:`r / \nu`. If the variances within and between groups were pooled in this case, the false
+positive rate at the 5 % level would increase to 6 or 7 %. As a result, the tests equal the tests
+of the analysis of variance in a complete table with one score per cell, for every :math:`\tau^2`.
+Equality of all k condition means is tested by
 
-.. math:: F = \frac{(L \hat\beta)^\top (L C L^\top)^{-1} L \hat\beta}{k - 1},             \quad (5)
+.. math:: F = \frac{(L \hat\beta)^\top (L C L^\top)^{-1} L \hat\beta}{k - 1}.             \quad (5)
 
-with the denominator degrees of freedom of Fai and Cornelius. A parametric bootstrap gives a second
-p-value, which does not depend on degrees of freedom: data are drawn from the model without
-differences between conditions, and F is recomputed.
+The test uses the denominator degrees of freedom of Fai and Cornelius. A parametric bootstrap gives
+a second p-value, which does not depend on degrees of freedom: data are drawn from the model
+without differences between conditions, and F is recomputed.
 
 The statistics of (2) have :math:`r / \sigma^2 \sim \chi^2_\nu` and
 :math:`\sum_j \eta_j^2 / (\sigma^2 + \tau^2 d_j) \sim \chi^2_J`. Pivotal draws of the variances are
@@ -88,7 +88,7 @@ class InterceptDesign:
 
     @classmethod
     def of(cls, condition: IntArray, group: IntArray) -> "InterceptDesign":
-        """Compute the terms of a design."""
+        """Compute the terms of the likelihood that depend on the design."""
         table = np.zeros((int(group.max()) + 1, int(condition.max()) + 1))
         np.add.at(table, (group, condition), 1.0)
         sizes = table.sum(axis=0)
@@ -104,7 +104,7 @@ class InterceptDesign:
 
     @property
     def n_conditions(self) -> int:
-        """Number of conditions, the columns of X."""
+        """Number of conditions, which are the columns of X."""
         return int(self.table.shape[1])
 
     @property
@@ -264,7 +264,7 @@ class InterceptFit:
         return c @ by_between @ c, c @ by_residual @ c
 
     def _variance_covariance(self) -> FloatArray:
-        """Return A of (4)."""
+        """Return the covariance A of the variance estimates in (4)."""
         design = self.data.design
         expected = self.residual + self.between * design.d
         curvature = 2.0 * self.data.eta[0] / expected**3 - 1.0 / expected**2
@@ -274,7 +274,7 @@ class InterceptFit:
         return np.asarray(2.0 * np.linalg.inv(hessian))
 
     def f_test(self) -> tuple[float, tuple[int, float], float]:
-        """Return F (5), its degrees of freedom and its p-value."""
+        """Return the F statistic (5), its degrees of freedom and its p-value."""
         contrasts = against_first(self.means.size)
         q = len(contrasts)
         values, vectors = np.linalg.eigh(contrasts @ self.covariance @ contrasts.T)
@@ -370,7 +370,7 @@ def _noise(design: InterceptDesign, options: Resampling) -> _Noise:
 
 
 def _f(data: Reduced) -> FloatArray:
-    """Return F (5) of many data sets (sets, 1)."""
+    """Return the F statistic (5) of many data sets (sets, 1)."""
     ratio = data.ratio()
     means, covariance = data.means(ratio)
     contrasts = against_first(means.shape[1])

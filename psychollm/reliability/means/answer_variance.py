@@ -6,8 +6,9 @@ expectation :math:`\mu_q` and the variance :math:`\sigma_q^2`. The variance of t
 .. math:: \operatorname{Var}(\bar s) = \frac{V}{n} + \frac{E}{n K}, \qquad
           V = \operatorname{Var}(\mu_q), \quad E = \operatorname{E}[\sigma_q^2].          \quad (1)
 
-More answers reduce only the second term; more questions reduce both. With :math:`\bar s_q` and
-:math:`s_q^2` the mean and variance of the :math:`K_q` answers to q, unbiased estimates are
+More answers reduce only the second term of (1); more questions reduce both terms. With :math:`\bar
+s_q` and :math:`s_q^2` the mean and variance of the :math:`K_q` answers to q, unbiased estimates
+are
 
 .. math:: \hat E = \operatorname{mean}_q\, s_q^2, \qquad
           \hat V = \operatorname{var}_q\, \bar s_q
@@ -122,13 +123,14 @@ def answer_variance(
     Returns
     -------
     AnswerVariance
-        Mean score and variances. The variances are NaN if no question has two answers, or fewer
-        than two questions have answers.
+        Mean score and variance components. The components are NaN if no question has two answers,
+        or fewer than two questions have answers.
 
     Raises
     ------
     ShapeError, CodeError, LabelError
-        If the input is not a numeric table of this shape, or clusters do not match.
+        If the scores are not a numeric table of an accepted shape, or clusters do not match the
+        questions.
 
     Examples
     --------

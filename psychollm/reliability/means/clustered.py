@@ -6,9 +6,9 @@ error treats such scores as independent and is too small. Let :math:`s_q` be the
 proportion of the weight,
 
 .. math:: r_g = \frac{1}{W} \sum_{q \in g} w_q (s_q - \bar s), \qquad
-          h_g = \frac{1}{W} \sum_{q \in g} w_q,                                          \quad (1)
+          h_g = \frac{1}{W} \sum_{q \in g} w_q.                                          \quad (1)
 
-and the variance of the mean over G clusters is
+Formulas for the variance of the mean over G clusters are
 
 .. math:: V_0 = \sum_g r_g^2, \qquad V_1 = \frac{G}{G - 1} V_0, \qquad
           V_2 = \sum_g \frac{r_g^2}{1 - h_g}.                                            \quad (2)
@@ -23,11 +23,11 @@ degrees of freedom. A few large clusters may dominate the variance of "cr2", so 
 freedom are
 
 .. math:: \nu = \Big[ \sum_g h_g^2 + \sum_{g \neq k} \frac{h_g^2}{1 - h_g}
-                \frac{h_k^2}{1 - h_k} \Big]^{-1},                                        \quad (3)
+                \frac{h_k^2}{1 - h_k} \Big]^{-1}.                                        \quad (3)
 
-which is G - 1 if all clusters have the same size (Satterthwaite's approximation for independent
-scores of equal variance). Without clusters, every question is its own cluster, and "cr1" gives the
-usual standard error: the standard deviation divided by the square root of n.
+Formula (3) gives G - 1 if all clusters have the same size (Satterthwaite's approximation for
+independent scores of equal variance). Without clusters, every question is its own cluster, and
+"cr1" gives the usual standard error: the standard deviation divided by the square root of n.
 
 References
 ----------
@@ -78,8 +78,8 @@ def mean_score(
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (models, questions)
-        Numeric scores, such as 1 = correct; NaN marks a missing score. A vector holds the scores
-        of one model.
+        Numeric scores, such as 1 = correct; NaN marks a missing score. A vector contains the
+        scores of one model.
     clusters : array_like (questions,), optional
         Cluster of each question, such as a passage or template; the labels must be hashable.
     weights : array_like (questions,), optional
@@ -89,8 +89,8 @@ def mean_score(
         size.
     bootstrap : int or Bootstrap
         Number of resamples of questions or clusters, used by `Estimate.difference` and
-        `compare_all`; 0 disables resampling. All models share the resamples. The interval does not
-        use resamples.
+        `compare_all`; 0 disables resampling. All models use the same resamples. The interval of
+        the mean does not use resamples.
     level : float
         Coverage of the interval, between 0 and 1. The interval uses Student's t with the degrees
         of freedom (3). For binary scores the Wilson interval with the effective sample size is
@@ -239,7 +239,7 @@ def cluster_sums(
 
 
 def _first(values: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return the first score with positive weight of each row (rows, 1)."""
+    """Return each row's first score with a positive weight (rows, 1)."""
     return np.take_along_axis(values, (weight > 0).argmax(axis=1)[:, None], axis=1)
 
 

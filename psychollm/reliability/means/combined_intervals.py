@@ -1,15 +1,15 @@
 r"""Simultaneous intervals of differences that combine the intervals of two scores.
 
-Intervals of proportions are asymmetric near 0 and 1, whereas those of Student's t are symmetric.
-The method of variance estimates recovery (MOVER) transfers the asymmetry to differences. With
-margins a below and b above a score :math:`\hat\theta`, and the correlation r of two errors, the
-interval of a difference is
+Intervals of proportions are asymmetric near 0 and 1, whereas intervals from Student's t are
+symmetric. The method of variance estimates recovery (MOVER) transfers the asymmetry to
+differences. With margins a below and b above a score :math:`\hat\theta`, and the correlation r of
+two errors, the interval of a difference is
 
 .. math:: \hat\theta_i - \hat\theta_j - \sqrt{a_i^2 + b_j^2 - 2 r a_i b_j}, \qquad
           \hat\theta_i - \hat\theta_j + \sqrt{b_i^2 + a_j^2 - 2 r b_i a_j}.               \quad (1)
 
-The level of the intervals of scores is chosen such that all differences are covered at once: it is
-the pointwise coverage of the simultaneous intervals of Student's t.
+The level of the score intervals is chosen such that all differences are covered simultaneously.
+This level is the pointwise coverage of simultaneous intervals from Student's t.
 
 References
 ----------
@@ -41,10 +41,10 @@ def combined_intervals(
     differences : ScoreDifferences
         Differences with simultaneous intervals ("max_t").
     margins : callable
-        Takes a level; returns the lower and upper margins (2, pairs) of the first and of the
-        second score of each pair.
+        Function of a level, which returns the lower and upper margins (2, pairs) of the first and
+        of the second score of each pair.
     correlation : ndarray (pairs,)
-        Correlation of the errors of both scores.
+        Correlation of the errors of the two scores in each pair.
 
     Returns
     -------

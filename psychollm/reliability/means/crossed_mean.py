@@ -2,12 +2,12 @@ r"""Inference for a mean over a sample of people and a sample of questions.
 
 Person p answers question q with :math:`y_{pq} = \mu + a_p + b_q + c_{pq}`. The estimate is the
 mean over questions of their mean scores, which gives each cell a weight :math:`w_{pq}`; the
-weights sum to 1. With P people and Q questions, its variance is
+weights sum to 1. With P people and Q questions, the variance of the estimate is
 
 .. math:: V = \frac{\sigma_a^2}{P} + \frac{\sigma_b^2}{Q} + \frac{\sigma_c^2}{PQ}
-            = V_P + V_Q - V_{PQ},                                                        \quad (1)
+            = V_P + V_Q - V_{PQ}.                                                        \quad (1)
 
-where :math:`V_P` is the variance if only people are sampled, :math:`V_Q` is the variance if only
+Here :math:`V_P` is the variance if only people are sampled, :math:`V_Q` is the variance if only
 questions (or clusters of questions) are sampled, and :math:`V_{PQ}` is the part that both include.
 With the least-squares estimates :math:`\hat a, \hat b, \hat c` of the additive model, :math:`h`
 the proportion of the total weight of a person or a cluster, and :math:`\nu_{PQ} = N - P - Q + 1`
@@ -17,16 +17,16 @@ for N cells,
           V_Q = \sum_q \frac{1}{1 - h_q} \Big[\sum_p w_{pq} (\hat b_q + \hat c_{pq})\Big]^2, \quad
           V_{PQ} = \frac{N}{\nu_{PQ}} \sum_{pq} \big[w_{pq} \hat c_{pq}\big]^2.           \quad (2)
 
-In a complete table, these are the mean squares of the analysis of variance divided by PQ. V is at
-least the larger of :math:`V_P` and :math:`V_Q`. The variance V has Satterthwaite's degrees of
-freedom,
+In a complete table, the variances (2) are the mean squares of the analysis of variance divided by
+PQ. V is at least the larger of :math:`V_P` and :math:`V_Q`. The variance V has Satterthwaite's
+degrees of freedom,
 
 .. math:: \nu = V^2 \big/ \big(V_P^2 / \nu_P + V_Q^2 / \nu_Q + V_{PQ}^2 / \nu_{PQ}\big). \quad (3)
 
 A small sample rarely includes the most extreme people. If a few people contribute most of
-:math:`V_P`, it is only as precise as an estimate from these people. :math:`\nu_P` is therefore at
-most 1.2 times the effective number of people, `telling_clusters`. The factor was chosen in
-simulations (``validation/people_coverage.py``).
+:math:`V_P`, this variance is only as precise as an estimate from these people. :math:`\nu_P` is
+therefore at most 1.2 times the effective number of people, `telling_clusters`. The factor of 1.2
+was chosen in simulations (``validation/people_coverage.py``).
 
 References
 ----------

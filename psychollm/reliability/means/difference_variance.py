@@ -10,13 +10,13 @@ their expectation, summed over both models. :math:`\rho` is the correlation of t
 within clusters; a negative correlation is ignored, because it is mostly due to chance. If both
 models answer the same questions ("paired"),
 
-.. math:: V = \sigma_A^2 + \sigma_B^2 - 2 r \sigma_A \sigma_B,                           \quad (2)
+.. math:: V = \sigma_A^2 + \sigma_B^2 - 2 r \sigma_A \sigma_B.                           \quad (2)
 
-where r is the correlation of the two models' scores. If each model answers n separate questions
-("unpaired"), r is zero. With single answers, E is part of V. In a pilot study, V is the variance
-of the differences minus the variance due to sampled answers. :math:`\rho` is then the value at
-which (1) equals the squared clustered standard error of the pilot, with m the mean size of a
-question's cluster, :math:`\sum_g n_g^2 / n`.
+Here r is the correlation of the two models' scores. If each model answers n separate questions
+("unpaired"), r is zero. If each question is answered once, E is part of V. In a pilot study, V is
+the variance of the differences minus the variance due to sampled answers. :math:`\rho` is the
+value at which (1) equals the squared clustered standard error of the pilot, with m the mean size
+of a question's cluster, :math:`\sum_g n_g^2 / n`.
 
 References
 ----------
@@ -128,7 +128,7 @@ def assumed_variance(
     Returns
     -------
     DifferenceVariance
-        Variance components per question.
+        Variance components of the difference, per question.
 
     Raises
     ------
@@ -188,7 +188,7 @@ def pilot_variance(
     Returns
     -------
     DifferenceVariance
-        Variance components per question.
+        Variance components of the difference, per question.
 
     Raises
     ------

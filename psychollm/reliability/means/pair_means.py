@@ -6,12 +6,12 @@ so that the residuals of a pair are the differences between the residuals of the
 (2) of `clustered`. The variances of all pairs follow from one matrix,
 
 .. math:: C_{ij} = \sum_g p_{ig} p_{jg}, \qquad
-          \operatorname{Var}(\bar s_i - \bar s_j) = C_{ii} + C_{jj} - 2 C_{ij},           \quad (1)
+          \operatorname{Var}(\bar s_i - \bar s_j) = C_{ii} + C_{jj} - 2 C_{ij}.           \quad (1)
 
-Likewise, simulated errors of pairs are differences of simulated errors of models. If (1) is small
-relative to its terms, it may be a rounding error; such pairs are computed separately, in blocks.
-If scores are missing, each pair has its own set of questions, so that all pairs are computed
-separately.
+Likewise, simulated errors of pairs are differences of simulated errors of models. If the variance
+(1) is small relative to its terms, it may be a rounding error; such pairs are computed separately,
+in blocks. If scores are missing, each pair has its own set of questions, so that all pairs are
+computed separately.
 """
 
 from collections.abc import Callable, Iterator
@@ -104,7 +104,7 @@ def pair_means(
     strata: IntArray | None,
     correction: Correction,
 ) -> PairMeans:
-    """Return the differences of pairs of rows of scores (models, questions), NaN if missing."""
+    """Return differences of pairs of rows of scores (models, questions); NaN if missing."""
     rows = _Rows(values, clusters, strata, correction)
     if not np.isfinite(values).all():
         return rows.by_pairs(first, second)
@@ -234,7 +234,7 @@ class _Rows:
 
 
 def _fourths(parts: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
-    """Return sums of fourth powers of the contributions to pairs, without storing them."""
+    """Return sums over clusters of fourth powers of contributions, without storing these."""
     square = parts**2
     own, both = (square**2).sum(axis=1), square @ square.T
     odd = (square * parts) @ parts.T

@@ -4,14 +4,14 @@ Let s be the standard error of a difference :math:`\delta`, with :math:`\nu` deg
 two-sided test at level :math:`\alpha` detects the difference with probability
 
 .. math:: P(T \ge t_{1 - \alpha/2}) + P(T \le -t_{1 - \alpha/2}), \qquad
-          T \sim t_\nu(\delta / s),                                                      \quad (1)
+          T \sim t_\nu(\delta / s).                                                      \quad (1)
 
-where T has a noncentral t distribution. With many questions, (1) becomes the formula :math:`\delta
-= (z_{1-\alpha/2} + z_\text{power})\, s`; with few clusters, more questions are required.
-`DifferenceVariance` computes the standard error, which depends on pairing, clusters and the number
-of answers per question. More questions are required to show that two models differ by less than
-:math:`\delta` (``absence=True``). More questions are also required if the variance is estimated
-from a small pilot study (`psychollm.estimates.sample_size`).
+The statistic T has a noncentral t distribution. With many questions, (1) becomes the formula
+:math:`\delta = (z_{1-\alpha/2} + z_\text{power})\, s`; with few clusters, more questions are
+required. `DifferenceVariance` computes the standard error, which depends on pairing, clusters and
+the number of answers per question. More questions are required to show that two models differ by
+less than :math:`\delta` (``absence=True``). More questions are also required if the variance is
+estimated from a small pilot study (`psychollm.estimates.sample_size`).
 
 References
 ----------
@@ -166,7 +166,7 @@ def minimum_detectable_difference(
         Significance level of the two-sided test.
     absence : bool
         If True, the plan is an equivalence test, which shows that two equal models differ by less
-        than the difference.
+        than `difference`.
 
     Returns
     -------
@@ -205,7 +205,7 @@ def questions_needed(
     Parameters
     ----------
     difference : float
-        True difference of the two mean scores, not zero.
+        True non-zero difference of the two mean scores.
     variance : DifferenceVariance
         Result of `pilot_variance` or `assumed_variance`.
     target : float
@@ -216,7 +216,7 @@ def questions_needed(
         Significance level of the two-sided test.
     absence : bool
         If True, the plan is an equivalence test, which shows that two equal models differ by less
-        than the difference.
+        than `difference`.
 
     Returns
     -------

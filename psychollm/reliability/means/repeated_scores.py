@@ -67,7 +67,7 @@ class RepeatedScores(Result):
         values : array_like (models, questions, runs)
             Numbers; None and NaN mark missing scores.
         models, questions, runs : iterable, optional
-            Labels; by default 0, 1, 2, ...
+            Labels of the axes; by default 0, 1, 2, ...
 
         Raises
         ------
@@ -103,8 +103,8 @@ class RepeatedScores(Result):
         Parameters
         ----------
         tables : sequence of Responses, DataFrame, DataArray or array_like (models, questions)
-            One table per run. Labelled tables are reordered to match the first; a vector holds the
-            scores of one model.
+            One table per run. Labelled tables are reordered to match the first table; a vector
+            contains the scores of one model.
         labels : iterable, optional
             Names of the runs; by default 1, 2, 3, ...
 

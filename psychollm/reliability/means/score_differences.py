@@ -7,12 +7,12 @@ of the mean of :math:`d_q = s_{qA} - s_{qB}` is therefore smaller than with inde
           - 2 \operatorname{Cov}(\bar s_A, \bar s_B).                                     \quad (1)
 
 The standard error is computed by `mean_score` applied to d. For binary scores, McNemar's test is
-also computed. With b questions that only the first model solved and c questions that only the
-second model solved,
+also computed, without correction for continuity. With b questions that only the first model solved
+and c questions that only the second model solved,
 
 .. math:: \chi^2 = \frac{(b - c)^2}{b + c}, \qquad
           p_\text{exact} = \min\bigl(1,\, 2 P(X \le \min(b, c))\bigr), \quad
-          X \sim \operatorname{Bin}(b + c, \tfrac12),                                     \quad (2)
+          X \sim \operatorname{Bin}(b + c, \tfrac12).                                     \quad (2)
 
 without correction for continuity.
 
@@ -158,15 +158,15 @@ def score_differences(
     clusters : array_like (questions,), optional
         Cluster of each question.
     tasks : array_like (questions,), optional
-        Task of each question. If given, all tasks have equal weight, regardless of their numbers
-        of questions.
+        Task of each question. If `tasks` is given, all tasks have equal weight, regardless of
+        their numbers of questions.
     correction : {"cr2", "cr1", "cr0"}
         Small-sample correction of the standard error; "cr2" also corrects for clusters of unequal
         size.
     adjustment : {"holm", "bonferroni", "bh", "by", "max_t"}
         Adjustment of p-values for the number of pairs. "max_t" accounts for the correlation of
-        pairs that share a model. Its p-values are smaller than those of "holm", and its intervals
-        are simultaneous.
+        pairs that share a model. The p-values of "max_t" are smaller than the p-values of "holm",
+        and its intervals are simultaneous.
     level : float
         Coverage of the intervals, between 0 and 1.
     n_draws : int
@@ -177,14 +177,14 @@ def score_differences(
     Returns
     -------
     ScoreDifferences
-        Differences with tests and intervals. They are NaN with a reason if two models have fewer
-        than two common questions or clusters. For models with identical scores, the difference is
-        0, the p-value is 1, and the interval is NaN.
+        Differences of mean scores, with tests and intervals. A difference is NaN with a reason if
+        two models have fewer than two common questions or clusters. For models with identical
+        scores, the difference is 0, the p-value is 1, and the interval is NaN.
 
     Raises
     ------
     ShapeError
-        If there is only one model, or clusters do not match.
+        If there is only one model, or clusters do not match the questions.
     LabelError
         If a pair names an unknown model.
     CodeError
@@ -304,8 +304,8 @@ def mcnemar(first_only: Any, second_only: Any) -> McNemar:
     Returns
     -------
     McNemar
-        Arrays (...) `chi2`, `p_value` (asymptotic) and `exact_p_value`. Without discordant
-        questions, the first two arrays are NaN and the third is 1.
+        Arrays (...) of `chi2`, `p_value` (asymptotic) and `exact_p_value`. Without discordant
+        questions, `chi2` and `p_value` are NaN and `exact_p_value` is 1.
 
     Raises
     ------

@@ -8,15 +8,16 @@ sets. With
           r_g = \sum_s \frac{\pm 1}{\sqrt{1 - h_{sg}}} \sum_{q \in s, g}
                 \frac{s_q - \bar s_s}{n_s}                                               \quad (1)
 
-the variance of the difference is :math:`\sum_g r_g^2`. This is the correction "cr2" of Bell and
-McCaffrey, with Satterthwaite's degrees of freedom for independent scores of equal variance,
+the variance of the difference is :math:`\sum_g r_g^2`. The variance includes the correction "cr2"
+of Bell and McCaffrey, with Satterthwaite's degrees of freedom for independent scores of equal
+variance,
 
 .. math:: \nu = \frac{\bigl(\sum_s 1 / n_s\bigr)^2}{\sum_{g, k} \Omega_{gk}^2}, \qquad
           \Omega_{gg} = \sum_s \frac{h_{sg}}{n_s}, \quad
           \Omega_{gk} = -\sum_s \frac{x_{sg} x_{sk}}{n_s}, \quad
           x_{sg} = \frac{h_{sg}}{\sqrt{1 - h_{sg}}}.                                     \quad (2)
 
-Without clusters this is Welch's standard error.
+Without clusters, the standard error is Welch's standard error.
 
 References
 ----------
@@ -54,10 +55,10 @@ def set_difference(
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (models, questions)
-        Numeric scores; NaN marks a missing score. A vector holds the scores of one model.
+        Numeric scores; NaN marks a missing score. A vector contains the scores of one model.
     first, second : sequence of question labels, or bool array (questions,)
-        Two sets of questions. The estimate is the mean score on `first` minus the mean score on
-        `second`.
+        The two sets of questions. The estimate is the mean score on `first` minus the mean score
+        on `second`.
     clusters : array_like (questions,), optional
         Cluster of each question; a cluster may have questions of both sets.
     level : float
@@ -83,10 +84,11 @@ def set_difference(
 
     Notes
     -----
-    Prefer `rate_contrast` for scores inside [0, 1]. Its intervals are also valid for means near 0
-    and 1, where intervals from Student's t are not. It accepts repeated runs and several types of
-    questions, and its resamples allow comparisons between models. Use `set_difference` for other
-    scores, or if few clusters have questions of both sets.
+    Prefer `rate_contrast` for scores inside [0, 1]. The intervals of `rate_contrast` are also
+    valid for means near 0 and 1, where intervals from Student's t are not valid. `rate_contrast`
+    accepts repeated runs and several types of questions, and its resamples allow comparisons
+    between models. Use `set_difference` for other scores, or if few clusters have questions of
+    both sets.
 
     Examples
     --------

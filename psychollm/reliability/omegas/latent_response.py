@@ -8,16 +8,17 @@ Yang's omega is the covariance of the total scores of two forms, divided by the 
 total score,
 
 .. math:: \omega = \frac{\sum_{ij} \operatorname{cov}(x_i, x_j; \lambda_i \lambda_j)}{V}, \qquad
-          V = \sum_{ij} \operatorname{cov}(x_i, x_j; r_{ij}),                             \quad (1)
+          V = \sum_{ij} \operatorname{cov}(x_i, x_j; r_{ij}).                             \quad (1)
 
-where :math:`r_{ij}` are the latent correlations, observed or implied by the factor. It is the
+The latent correlations :math:`r_{ij}` are observed or implied by the factor. Omega (1) is the
 reliability of the observed total score. The reliability of the unobserved latent responses is
 
 .. math:: \omega_y = \frac{(\sum_i \lambda_i)^2}{\sum_{ij} r_{ij}}, \qquad
           \alpha_y = \frac{k}{k - 1} \Big(1 - \frac{k}{\sum_{ij} r_{ij}}\Big), \qquad
           \text{AVE} = \frac1k \sum_i \lambda_i^2.                                        \quad (2)
 
-It is higher than (1), and is not the reliability of an observed score.
+The reliability of latent responses is higher than (1), and is not the reliability of an observed
+score.
 
 References
 ----------

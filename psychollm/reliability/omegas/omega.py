@@ -126,7 +126,7 @@ class Omega(Result):
         return coefficient_rows(self, NAMES)
 
     def loadings(self) -> "pd.DataFrame":
-        """Return loadings, uniqueness and subscale, one row per item."""
+        """Return a table of loadings, uniqueness and subscale, with one row per item."""
         import pandas as pd
 
         table: dict[str, Any] = {"item": list(self.items), "general": self.general}
@@ -195,20 +195,20 @@ def omega(
         small: use `omega_categorical` or ``omega(tetrachoric(data, of="questions"))`` instead.
     n_factors : int
         Number of group factors. With three or more group factors, the general factor is
-        identified. With two, their loadings on the general factor are set equal. A single factor
-        is itself the general factor. Both cases are flagged.
+        identified. With two group factors, their loadings on the general factor are set equal. A
+        single factor is itself the general factor. Solutions with one or two factors are flagged.
     method : {"minres", "ml", "principal_axis"}
-        Extraction method: minimum residuals, maximum likelihood or principal axes. Principal axes
-        are slow.
+        Extraction method: minimum residuals, maximum likelihood or principal axes. Extraction of
+        principal axes is slow.
     flip : bool
         Whether to reverse items with negative loadings on the general factor; reversed items are
         flagged. If False, these items reduce omega.
     tolerance : float
-        Only for principal axes: the iteration stops if the change in the sum of communalities is
-        below this value.
+        Tolerance for principal axes: the iteration stops if the change in the sum of communalities
+        is below this value.
     respondents : array_like (rows,), optional
-        Respondent of each row, for repeated measurements; whole respondents are left out and
-        resampled.
+        Respondent of each row, for repeated measurements; the jackknife and the bootstrap use
+        whole respondents.
     keys : array_like (items,) or mapping, optional
         Sign of each item: -1 reverses the item, 1 leaves it unchanged. By default no item is
         reversed.
@@ -216,8 +216,9 @@ def omega(
         "pairwise" computes each covariance from the rows with scores on both items. "listwise"
         omits all rows with a missing score.
     interval : {"jackknife", "bootstrap"}
-        Method for the intervals of alpha, lambda 6 and omega of one factor, over respondents; the
-        jackknife uses the scale log(1 - omega). With several factors, omegas always use (1).
+        Method for the intervals of alpha, lambda 6 and omega of one factor; the jackknife over
+        respondents uses the scale log(1 - omega). Omegas of several factors always use the
+        interval (1).
     bootstrap : int or Bootstrap
         Number of resamples of respondents; 0 disables resampling.
     level : float
@@ -231,7 +232,7 @@ def omega(
         Coefficients and factor solution; undefined values are NaN with a reason. A Heywood case (a
         uniqueness at its bound) is flagged, because the solution is improper. With several
         factors, intervals are NaN if the solution is improper, or is improper in more than half of
-        the resamples. In these cases there are too many factors or too few respondents.
+        the resamples. An improper solution indicates too many factors or too few respondents.
 
     Raises
     ------
@@ -252,11 +253,12 @@ def omega(
 
     With several factors the interval of an omega :math:`\hat\omega` is
 
-    .. math:: \hat\omega - b \pm z \sqrt{s^2 + b^2},                                      \quad (1)
+    .. math:: \hat\omega - b \pm z \sqrt{s^2 + b^2}.                                      \quad (1)
 
-    clipped to [0, 1], where s is the standard deviation over resamples, and b is the mean over
-    resamples minus the estimate. The bias b arises because rotation underestimates the factor
-    correlations. ``python -m validation.interval_coverage --only omega`` estimates the coverage.
+    The interval is clipped to [0, 1]. Here s is the standard deviation over resamples, and b is
+    the mean over resamples minus the estimate. The bias b arises because rotation underestimates
+    the factor correlations. ``python -m validation.interval_coverage --only omega`` estimates the
+    coverage.
 
     References
     ----------
@@ -371,7 +373,7 @@ def _of_scores(
         return np.concatenate(numbers), np.concatenate(proper)
 
     def bare(rows: FloatArray) -> FloatArray:
-        """Return the coefficients that require no factor solution, and NaN for the others."""
+        """Return coefficients that require no factor solution, and NaN for all others."""
         found = [bare_numbers(fit, *stack, flip=settings.flip) for stack in stacks(rows)]
         return np.concatenate(found)
 

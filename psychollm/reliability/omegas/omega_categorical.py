@@ -81,8 +81,8 @@ def omega_categorical(
         Variance of the total score: observed, or implied by the factor. The two variances differ
         if one factor does not fit.
     respondents : array_like (rows,), optional
-        Respondent of each row, for repeated measurements; whole respondents are left out and
-        resampled.
+        Respondent of each row, for repeated measurements; the jackknife and the bootstrap use
+        whole respondents.
     keys : array_like (items,) or mapping, optional
         Sign of each item: -1 reverses the item, 1 leaves it unchanged. By default no item is
         reversed.
@@ -90,7 +90,7 @@ def omega_categorical(
         "pairwise" computes each covariance from the rows with scores on both items. "listwise"
         omits all rows with a missing score.
     interval : {"jackknife", "bootstrap"}
-        Interval method, over respondents; the jackknife uses the scale log(1 - omega).
+        Interval method; the jackknife over respondents uses the scale log(1 - omega).
     bootstrap : int or Bootstrap
         Number of resamples of respondents; 0 disables resampling. For ratings, resamples are drawn
         only with ``interval="bootstrap"``.
@@ -120,8 +120,8 @@ def omega_categorical(
     -----
     Coverage was simulated with six items of medium difficulty and 50, 200 and 1,000 respondents.
     For categorical omega, the coverage of 95 % jackknife intervals was 92, 96 and 95 %,
-    respectively. For omega of latent responses their coverage was 76, 96 and 95 %. With 50
-    respondents, 40 % of the solutions are flagged as Heywood cases.
+    respectively. For omega of latent responses, the coverage of jackknife intervals was 76, 96 and
+    95 %. With 50 respondents, 40 % of the solutions were flagged as Heywood cases.
 
     References
     ----------

@@ -1,9 +1,9 @@
 r"""Hierarchical factor solution from which omega is computed, in the sample and in resamples.
 
 Factors are extracted, rotated obliquely and divided into a general factor and group factors. In a
-resample, the iteration starts at the solution of the sample, that is, at its uniquenesses and at
-the axes whose loadings are closest to its loadings. Factors therefore keep their order and
-meaning, and the search over many starting values is required only once.
+resample, the iteration starts at the uniquenesses of the sample, and at the axes whose loadings
+are closest to the sample loadings. Factors therefore keep their order and meaning, and the search
+over many starting values is required only once.
 
 With loadings g on the general factor and :math:`F_j` on group factor j, uniquenesses u, and V the
 sum of all correlations,
@@ -16,15 +16,15 @@ sum of all correlations,
    \alpha &= \frac{k}{k-1} \Big(1 - \frac{k}{V}\Big), &
    \lambda_6 &= 1 - \frac{\sum_i (1 - R_i^2)}{V}.
 
-The items whose highest group-factor loading is on factor j form the subscale C(j). Its variance is
-:math:`V_j = \sum_{C(j) \times C(j)} r`, of which the proportions
+The items whose highest group-factor loading is on factor j form the subscale C(j). The variance of
+subscale C(j) is :math:`V_j = \sum_{C(j) \times C(j)} r`. The proportions of this variance due to
+the general factor and to the group factor are
 
 .. math:: \frac{(\sum_{C(j)} g_i)^2}{V_j} \quad \text{and} \quad
-          \frac{(\sum_{C(j)} F_{ij})^2}{V_j}                                             \quad (2)
+          \frac{(\sum_{C(j)} F_{ij})^2}{V_j} .                                           \quad (2)
 
-are due to the general factor and to the group factor. The omega of the subscale is the sum of
-these proportions. The sum of the second numerators over subscales, divided by V, is the proportion
-of total-score variance due to group factors.
+The omega of the subscale is the sum of the proportions (2). The sum of the second numerators in
+(2) over subscales, divided by V, is the proportion of total-score variance due to group factors.
 """
 
 from dataclasses import dataclass, replace

@@ -143,8 +143,9 @@ def omega_of_loadings(
         Loadings of latent responses on one factor (a vector is allowed) or on several orthogonal
         factors.
     thresholds : array_like (items,) or (items, categories - 1), or sequence of sequences
-        Increasing thresholds of the latent responses. Items with fewer categories have NaN or
-        shorter sequences. Thresholds are not required if `solution` has thresholds.
+        Increasing thresholds of the latent responses. Items with fewer categories have shorter
+        sequences, or sequences padded with NaN. Thresholds are not required if `solution` has
+        thresholds.
     correlation : Correlation, Smoothing, DataFrame or array_like (items, items), optional
         Observed tetrachoric or polychoric correlations, from which the variance of the total score
         is computed. By default the correlations implied by the loadings are used.

@@ -2,9 +2,9 @@
 
 The chance-corrected coefficients differ in their definition of chance agreement. Fleiss' kappa and
 Krippendorff's alpha use the observed frequencies of the categories. If nearly all answers are
-equal, chance agreement is close to 1, and both coefficients may be close to zero although runs
-rarely differ. Gwet's AC1 was designed for this case. Only alpha uses distances between categories
-and corrects for small samples.
+equal, chance agreement is close to 1, and kappa and alpha may be close to zero although runs
+rarely differ. Gwet's AC1 was designed for data in which nearly all answers are equal. Only
+Krippendorff's alpha uses distances between categories and corrects for small samples.
 
 References
 ----------
@@ -94,7 +94,7 @@ class Agreement(Result):
     )
 
     def summary(self) -> str:
-        """Return one sentence per model.
+        """Return a summary with one sentence per model.
 
         Examples
         --------
@@ -134,24 +134,27 @@ def agreement(
     Parameters
     ----------
     ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
-        Answers: numbers or words; NaN, None and empty text mark missing answers. A table has one
-        row per question (unit) and one column per run (rater). A sequence has one item per run: a
-        vector for one model, or a table (models, questions). `Ratings.from_long` reads long
-        tables.
+        Answers as numbers or words; NaN, None and empty text mark missing answers. A table has one
+        row per question (unit) and one column per run (rater). A sequence has one element per run,
+        which is a vector for one model or a table (models, questions). Use `Ratings.from_long` for
+        long tables.
     metric : {"nominal", "ordinal", "interval", "ratio"}, optional
-        Distance of Krippendorff's alpha; the other coefficients are nominal. The default is
-        "nominal", with a warning if the categories are three or more numbers.
+        Distance between ratings for Krippendorff's alpha; the other coefficients treat ratings as
+        nominal. The default is "nominal", with a warning if the categories are three or more
+        numbers.
     categories : iterable, optional
         All categories in increasing order; by default the categories that occur in the data. AC1
         depends on the number of categories, and the ordinal metric depends on their order.
     clusters : array_like (questions,), optional
-        Cluster of each question, such as its passage; whole clusters are left out and resampled.
+        Cluster of each question, such as its passage; the jackknife and the bootstrap use whole
+        clusters.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
-        other intervals are too short. For the two proportions it is the Wilson interval; for the
-        other coefficients it is a score interval with a jackknife variance.
+        other intervals are too short. For the two proportions, "score" is the Wilson interval; for
+        the other coefficients, it is a score interval with a jackknife variance.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models use the same resamples, so that differences
+        are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -163,10 +166,10 @@ def agreement(
         Questions rated once are omitted, also from chance agreement (Gwet's software includes them
         in chance agreement). All coefficients are NaN with a reason if no question was rated
         twice. Fleiss' kappa and Krippendorff's alpha are also NaN if only one value occurs. A flag
-        marks intervals of these two coefficients that may be too short. The flag is set if fewer
-        than ten questions (twenty for graded distances) have an answer other than the most
-        frequent one. For graded distances the flag is also set if runs disagree on fewer than ten
-        questions.
+        marks intervals of Fleiss' kappa and Krippendorff's alpha that may be too short. The flag
+        is set if fewer than ten questions (twenty for graded distances) have an answer other than
+        the most frequent answer. For graded distances the flag is also set if runs disagree on
+        fewer than ten questions.
 
     Raises
     ------
@@ -233,20 +236,22 @@ def percent_agreement(
     Parameters
     ----------
     ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
-        Answers: numbers or words; NaN, None and empty text mark missing answers. A table has one
-        row per question (unit) and one column per run (rater). A sequence has one item per run: a
-        vector for one model, or a table (models, questions). `Ratings.from_long` reads long
-        tables.
+        Answers as numbers or words; NaN, None and empty text mark missing answers. A table has one
+        row per question (unit) and one column per run (rater). A sequence has one element per run,
+        which is a vector for one model or a table (models, questions). Use `Ratings.from_long` for
+        long tables.
     categories : iterable, optional
         All categories in increasing order; by default the sorted categories of the data.
     clusters : array_like (questions,), optional
-        Cluster of each question, such as its passage; whole clusters are left out and resampled.
+        Cluster of each question, such as its passage; the jackknife and the bootstrap use whole
+        clusters.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
-        other intervals are too short. For the two proportions it is the Wilson interval; for the
-        other coefficients it is a score interval with a jackknife variance.
+        other intervals are too short. For the two proportions, "score" is the Wilson interval; for
+        the other coefficients, it is a score interval with a jackknife variance.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models use the same resamples, so that differences
+        are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -255,7 +260,7 @@ def percent_agreement(
     Returns
     -------
     Estimate
-        Mean over the questions rated at least twice.
+        Probability of agreement, which is a mean over the questions rated at least twice.
 
     Raises
     ------
@@ -292,20 +297,22 @@ def fleiss_kappa(
     Parameters
     ----------
     ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
-        Answers: numbers or words; NaN, None and empty text mark missing answers. A table has one
-        row per question (unit) and one column per run (rater). A sequence has one item per run: a
-        vector for one model, or a table (models, questions). `Ratings.from_long` reads long
-        tables.
+        Answers as numbers or words; NaN, None and empty text mark missing answers. A table has one
+        row per question (unit) and one column per run (rater). A sequence has one element per run,
+        which is a vector for one model or a table (models, questions). Use `Ratings.from_long` for
+        long tables.
     categories : iterable, optional
         All categories in increasing order; by default the sorted categories of the data.
     clusters : array_like (questions,), optional
-        Cluster of each question, such as its passage; whole clusters are left out and resampled.
+        Cluster of each question, such as its passage; the jackknife and the bootstrap use whole
+        clusters.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
-        other intervals are too short. For the two proportions it is the Wilson interval; for the
-        other coefficients it is a score interval with a jackknife variance.
+        other intervals are too short. For the two proportions, "score" is the Wilson interval; for
+        the other coefficients, it is a score interval with a jackknife variance.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models use the same resamples, so that differences
+        are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -314,8 +321,8 @@ def fleiss_kappa(
     Returns
     -------
     Estimate
-        Kappa of every model. It is NaN with a reason if only one value occurs, or no question was
-        rated twice.
+        Kappa of every model. Kappa is NaN with a reason if only one value occurs, or no question
+        was rated twice.
 
     Raises
     ------
@@ -357,21 +364,23 @@ def gwet_ac1(
     Parameters
     ----------
     ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
-        Answers: numbers or words; NaN, None and empty text mark missing answers. A table has one
-        row per question (unit) and one column per run (rater). A sequence has one item per run: a
-        vector for one model, or a table (models, questions). `Ratings.from_long` reads long
-        tables.
+        Answers as numbers or words; NaN, None and empty text mark missing answers. A table has one
+        row per question (unit) and one column per run (rater). A sequence has one element per run,
+        which is a vector for one model or a table (models, questions). Use `Ratings.from_long` for
+        long tables.
     categories : iterable, optional
         All categories of the scale, including categories that do not occur; AC1 depends on their
         number. By default the categories of the data are used.
     clusters : array_like (questions,), optional
-        Cluster of each question, such as its passage; whole clusters are left out and resampled.
+        Cluster of each question, such as its passage; the jackknife and the bootstrap use whole
+        clusters.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
-        other intervals are too short. For the two proportions it is the Wilson interval; for the
-        other coefficients it is a score interval with a jackknife variance.
+        other intervals are too short. For the two proportions, "score" is the Wilson interval; for
+        the other coefficients, it is a score interval with a jackknife variance.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models use the same resamples, so that differences
+        are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -424,10 +433,10 @@ def krippendorff_alpha(
     Parameters
     ----------
     ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
-        Answers: numbers or words; NaN, None and empty text mark missing answers. A table has one
-        row per question (unit) and one column per run (rater). A sequence has one item per run: a
-        vector for one model, or a table (models, questions). `Ratings.from_long` reads long
-        tables.
+        Answers as numbers or words; NaN, None and empty text mark missing answers. A table has one
+        row per question (unit) and one column per run (rater). A sequence has one element per run,
+        which is a vector for one model or a table (models, questions). Use `Ratings.from_long` for
+        long tables.
     metric : {"nominal", "ordinal", "interval", "ratio"}, optional
         Distance between two ratings. All distances except "nominal" require numbers; "ordinal"
         also accepts the order in `categories`. The default is "nominal", with a warning if the
@@ -435,13 +444,15 @@ def krippendorff_alpha(
     categories : iterable, optional
         Categories in increasing order, if they are not numbers.
     clusters : array_like (questions,), optional
-        Cluster of each question, such as its passage; whole clusters are left out and resampled.
+        Cluster of each question, such as its passage; the jackknife and the bootstrap use whole
+        clusters.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
-        other intervals are too short. For the two proportions it is the Wilson interval; for the
-        other coefficients it is a score interval with a jackknife variance.
+        other intervals are too short. For the two proportions, "score" is the Wilson interval; for
+        the other coefficients, it is a score interval with a jackknife variance.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models use the same resamples, so that differences
+        are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -450,7 +461,7 @@ def krippendorff_alpha(
     Returns
     -------
     Estimate
-        Alpha of every model. It is NaN with a reason if only one value occurs, or no unit was
+        Alpha of every model. Alpha is NaN with a reason if only one value occurs, or no unit was
         rated twice.
 
     Raises

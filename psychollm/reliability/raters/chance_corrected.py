@@ -10,9 +10,9 @@ mean over questions of the proportion of category c (q categories),
 Let :math:`N_c` be the number of ratings of category c among the N ratings of questions rated at
 least twice. With squared distances :math:`\delta^2`, Krippendorff's coefficient is
 
-.. math:: \alpha = 1 - \frac{(N - 1) \sum_u d_u}{\sum_{c, k} N_c N_k \delta^2_{ck}},      \quad (2)
+.. math:: \alpha = 1 - \frac{(N - 1) \sum_u d_u}{\sum_{c, k} N_c N_k \delta^2_{ck}}.      \quad (2)
 
-where the distances are
+The squared distances between categories are
 
 .. math:: \delta^2_{ck} = \begin{cases} [c \ne k] & \text{nominal} \\
           (R_c - R_k)^2 & \text{ordinal: midranks among all ratings} \\
@@ -20,7 +20,8 @@ where the distances are
           \left(\frac{v_c - v_k}{v_c + v_k}\right)^2 & \text{ratio.} \end{cases}          \quad (3)
 
 For the interval distance, the denominator of (2) is :math:`2 N \sum_c N_c (v_c - \bar v)^2`. For
-the ordinal distance it is the same with midranks, whose mean is N/2.
+the ordinal distance, the denominator has midranks instead of values; the mean of the midranks is
+N/2.
 
 The coefficients depend only on the number of ratings of each category for each question. With
 :math:`n_{uc}` ratings of category c among the :math:`m_u` ratings of question u, two random
@@ -31,10 +32,10 @@ ratings of the question agree with probability
 Questions rated once carry no information about agreement and are omitted. Krippendorff's
 disagreement of a question is
 
-.. math:: d_u = \frac{1}{m_u - 1} \sum_{c, k} n_{uc} n_{uk} \delta^2_{ck},                \quad (5)
+.. math:: d_u = \frac{1}{m_u - 1} \sum_{c, k} n_{uc} n_{uk} \delta^2_{ck}.                \quad (5)
 
-which is :math:`m_u (1 - a_u)` for the nominal distance. A resample changes only the counts of
-questions, so that every coefficient is computed from weighted sums of these terms.
+For the nominal distance, the disagreement is :math:`m_u (1 - a_u)`. A resample changes only the
+counts of questions, so that every coefficient is computed from weighted sums of these terms.
 """
 
 from collections.abc import Callable

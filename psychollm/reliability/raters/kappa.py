@@ -2,12 +2,12 @@ r"""Cohen's kappa: agreement of two runs beyond chance.
 
 Let :math:`p_{ij}` be the proportion of questions with category i in the first run and j in the
 second, with margins :math:`p_{i\cdot}` and :math:`p_{\cdot j}`. The weights :math:`w_{ij}` are 1
-on the diagonal; off the diagonal they give partial credit for disagreements. Cohen's kappa
+on the diagonal; off the diagonal they give partial credit for disagreements. Cohen's kappa is
 
 .. math:: \kappa = \frac{P_o - P_e}{1 - P_e}, \quad P_o = \sum_{ij} w_{ij} p_{ij}, \quad
-          P_e = \sum_{ij} w_{ij} p_{i\cdot} p_{\cdot j},                                  \quad (1)
+          P_e = \sum_{ij} w_{ij} p_{i\cdot} p_{\cdot j} .                                 \quad (1)
 
-has the large-sample variance (Fleiss, Cohen and Everitt, 1969)
+The large-sample variance of kappa (Fleiss, Cohen and Everitt, 1969) is
 
 .. math:: \frac{\sum_{ij} p_{ij} \left[ w_{ij} (1 - P_e) - (\bar w_{i\cdot} + \bar w_{\cdot j})
           (1 - P_o) \right]^2 - (P_o P_e - 2 P_e + P_o)^2}{n (1 - P_e)^4},                \quad (2)
@@ -15,9 +15,9 @@ has the large-sample variance (Fleiss, Cohen and Everitt, 1969)
 .. math:: \bar w_{i\cdot} = \sum_j w_{ij} p_{\cdot j}, \qquad
           \bar w_{\cdot j} = \sum_i w_{ij} p_{i\cdot}.                                    \quad (3)
 
-The R package psych (version 2.2.9 and earlier) sums (3) along the wrong axis of the weights. Its
-standard errors of weighted kappa are therefore too large or too small by up to 30 %; its standard
-errors of unweighted kappa agree with (2).
+The R package psych (version 2.2.9 and earlier) sums (3) along the wrong axis of the weights. The
+standard errors of weighted kappa in psych are therefore too large or too small by up to 30 %; the
+standard errors of unweighted kappa agree with (2).
 
 References
 ----------
@@ -79,8 +79,8 @@ def cohen_kappa(
     Parameters
     ----------
     first, second : Responses, DataFrame, DataArray or array_like (models, questions)
-        Answers in each run: numbers or words. Missing values are allowed, and a vector holds the
-        answers of one model. Alternatively, pass `Ratings` with two runs as `first` and omit
+        Answers in each run, as numbers or words. Missing values are allowed, and a vector contains
+        the answers of one model. Alternatively, pass `Ratings` with two runs as `first` and omit
         `second`.
     weights : {"linear", "quadratic"} or array_like (categories, categories), optional
         Partial credit for disagreements; a matrix has ones on its diagonal and smaller values
@@ -90,15 +90,18 @@ def cohen_kappa(
     categories : iterable, optional
         All categories in increasing order; by default the sorted categories of the data.
     clusters : array_like (questions,), optional
-        Cluster of each question, such as its passage; whole clusters are left out and resampled.
+        Cluster of each question, such as its passage; the jackknife and the bootstrap use whole
+        clusters.
     interval : {"posterior", "score", "asymptotic", "bca", "percentile"}
         Interval method. "posterior" uses the posterior distribution of the proportions of answer
-        pairs, under a uniform Dirichlet prior with the weight of two questions. Its coverage is
-        also correct with few questions and rare answers. With clusters it is replaced by "score",
-        the score interval of `agreement`. "asymptotic" uses (2) with normal quantiles, clipped to
-        [-1, 1]; it does not support clusters, and has zero length at perfect agreement.
+        pairs, under a uniform Dirichlet prior with the weight of two questions. The coverage of
+        "posterior" is also correct with few questions and rare answers. With clusters, "posterior"
+        is replaced by "score", the score interval of `agreement`. "asymptotic" uses (2) with
+        normal quantiles, clipped to [-1, 1]; it does not support clusters, and has zero length at
+        perfect agreement.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models use the same resamples, so that differences
+        are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -107,8 +110,8 @@ def cohen_kappa(
     Returns
     -------
     Estimate
-        Kappa of every model. It is NaN with a reason if only one value occurs, or no question was
-        answered in both runs.
+        Kappa of every model. Kappa is NaN with a reason if only one value occurs, or no question
+        was answered in both runs.
 
     Raises
     ------
@@ -228,7 +231,7 @@ def _equally_spaced(ratings: Ratings) -> bool:
 
 
 def _member(codes: IntArray, credit: FloatArray, uneven: bool) -> Panelist:  # noqa: FBT001
-    """Return one model from category indices (questions, 2)."""
+    """Return kappa of one model as a function of counts, from category indices (questions, 2)."""
     size = credit.shape[0]
     both = np.asarray((codes >= 0).all(axis=1), dtype=np.bool_)
     cell = codes[both, 0] * size + codes[both, 1]
@@ -312,7 +315,7 @@ def _posterior(
 
 
 def _asymptotic(estimate: Estimate, tables: Sequence[FloatArray], credit: FloatArray) -> Estimate:
-    """Replace bounds and standard errors by those from (2)."""
+    """Replace bounds and standard errors by asymptotic values from (2)."""
     variance = np.array(
         [
             kappa_variance(table, credit) if known else np.nan

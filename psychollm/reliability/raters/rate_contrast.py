@@ -1,21 +1,23 @@
 r"""Contrasts of rates between types of questions, for every model.
 
 A contrast :math:`\sum_k w_k p_k` compares rates on types of questions. An example is the rate on
-unanswerable questions minus the rate on answerable questions. Its bounds are computed from the
-bounds :math:`l_k, u_k` of the rates (MOVER; Newcombe, 1998; Zou and Donner, 2008):
+unanswerable questions minus the rate on answerable questions. The bounds of a contrast are
+computed from the bounds :math:`l_k, u_k` of the rates (MOVER; Newcombe, 1998; Zou and Donner,
+2008):
 
 .. math:: L = \sum_k w_k p_k - \sqrt{\sum_k w_k^2 (p_k - b_k)^2}, \qquad
-          b_k = l_k \text{ if } w_k > 0 \text{ else } u_k,                                \quad (1)
+          b_k = l_k \text{ if } w_k > 0 \text{ else } u_k.                                \quad (1)
 
-and analogously for the upper bound U. The interval is also valid for rates near 0 or 1. It
-requires that no cluster has questions of several types.
+The formula for the upper bound U is analogous. The interval is also valid for rates near 0 or 1.
+The interval (1) requires that no cluster has questions of several types.
 
-Standard errors of rates near 0 or 1 vary between studies more than those of rates near .5. For
-planning another study, the variance :math:`V = \sum_k w_k^2 V_k` of the contrast has
+Standard errors vary more between studies for rates near 0 or 1 than for rates near .5. For
+planning another study, the variance :math:`V = \sum_k w_k^2 V_k` of the contrast has the degrees
+of freedom
 
-.. math:: \nu_0 = V^2 \Big/ \sum_k \frac{w_k^4 V_k^2}{\nu_k'}                           \quad (2)
+.. math:: \nu_0 = V^2 \Big/ \sum_k \frac{w_k^4 V_k^2}{\nu_k'} .                         \quad (2)
 
-degrees of freedom, where :math:`\nu_k'` are those of the variance of one rate; see (5) in
+Here :math:`\nu_k'` are the degrees of freedom of the variance of one rate; see (5) in
 `psychollm.estimates.clustered`.
 
 If a cluster has questions of several types, such as questions about the same passage, another
@@ -26,10 +28,10 @@ added, one at each of these bounds (Bonett and Price, 2012, for paired rates),
 
 .. math:: \tilde\theta = \hat\theta + \frac{a + b - 2 \hat\theta}{G + 2}, \qquad
           s^2 = \frac{1}{G + 2} \Big[\frac{\sum_g e_g^2 + (a - \hat\theta)^2 + (b - \hat\theta)^2}
-          {G + 2} - (\tilde\theta - \hat\theta)^2\Big],                                \quad (3)
+          {G + 2} - (\tilde\theta - \hat\theta)^2\Big].                                \quad (3)
 
-and the interval is :math:`\tilde\theta \pm t s`, clipped to [a, b]. Its length is positive even if
-all clusters have the same influence.
+The interval is :math:`\tilde\theta \pm t s`, clipped to [a, b]. The length of the interval is
+positive even if all clusters have the same influence.
 
 References
 ----------
@@ -88,19 +90,19 @@ def rate_contrast(
     ----------
     scores : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
         Scores inside [0, 1]: 1 = passed, 0 = failed; NaN marks a missing score. A table has one
-        row per question and one column per run. A sequence has one item per run: a vector for one
-        model, or a table (models, questions).
+        row per question and one column per run. A sequence has one element per run, which is a
+        vector for one model or a table (models, questions).
     kinds : array_like (questions,)
         Type of each question. A Series is reordered to match the questions.
     weights : mapping
         Weight of the rate on each type: ``{"C": 1, "A": -1}`` is the rate on C minus the rate on
         A, and ``{"A": 0.5, "B": 0.5}`` is the mean of two rates.
     clusters : array_like (questions,), optional
-        Cluster of each question. The interval is (3) if a cluster has questions of several types,
-        and (1) otherwise.
+        Cluster of each question. The interval is computed by (3) if a cluster has questions of
+        several types, and by (1) otherwise.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
-        Without clusters, questions are resampled within each type.
+        Number of resamples of questions. All models use the same resamples, so that differences
+        are paired. Without clusters, questions are resampled within each type.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -280,7 +282,7 @@ def _reason(contrast: Contrast, row: int, clusters: IntArray | None) -> Reason:
 
 
 def _mover(estimate: Estimate, contrast: Contrast, clusters: IntArray | None) -> Estimate:
-    """Replace bounds by the combined bounds of the rates."""
+    """Replace the bounds by the combined bounds (1) of the rates."""
     rows = [
         _combined(contrast, row, clusters, estimate.level) for row in range(estimate.value.size)
     ]
@@ -299,7 +301,7 @@ def _mover(estimate: Estimate, contrast: Contrast, clusters: IntArray | None) ->
 
 
 def _with_two_more(estimate: Estimate, contrast: Contrast, clusters: IntArray) -> Estimate:
-    """Replace bounds by (3)."""
+    """Replace the bounds by the bounds of the interval (3)."""
     weights = contrast.weights
     ends = np.array([weights[weights < 0.0].sum(), weights[weights > 0.0].sum()])
     bounds, se = np.full(estimate.interval.shape, np.nan), np.full(estimate.se.shape, np.nan)

@@ -218,7 +218,7 @@ class Ratings(Result):
         ----------
         runs : sequence of Responses, DataFrame, DataArray or array_like (models, questions)
             One table per run, or an array (runs, models, questions). Labelled tables are reordered
-            to match the first. A vector holds the ratings of one model.
+            to match the first table. A vector contains the ratings of one model.
         labels : iterable, optional
             Names of the runs; by default 1, 2, 3, ...
         categories : iterable, optional
@@ -255,8 +255,8 @@ class Ratings(Result):
         Parameters
         ----------
         frame : DataFrame
-            Table with one row per answer. Combinations without a row are missing. Labels keep the
-            order of their first occurrence.
+            Table with one row per answer. Combinations of model, question and run without a row
+            are missing. Labels keep the order of their first occurrence.
         model : str or None
             Column with the label of the model; None for a single model.
         question, run, value : str
@@ -331,12 +331,12 @@ class Ratings(Result):
         questions: Iterable[Any] | None = None,
         runs: Iterable[Any] | None = None,
     ) -> Self:
-        """Return some models, questions or runs, in the given order; categories are kept.
+        """Return ratings of some models, questions or runs, in the given order.
 
         Parameters
         ----------
         models, questions, runs : sequence of labels or boolean array, optional
-            Labels or mask to keep; None keeps all.
+            Labels or mask of the entries to keep; None keeps all entries.
 
         Raises
         ------

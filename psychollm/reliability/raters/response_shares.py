@@ -3,8 +3,8 @@ r"""Proportions of all answer categories with simultaneous intervals.
 Goodman's simultaneous intervals of k proportions are Wilson intervals at the level :math:`1 - (1 -
 \text{level}) / k`. Answers to the same question in several runs are dependent, so that the
 interval of each proportion uses its effective number of answers
-(`psychollm.reliability.raters.score_interval`). With one run this is the number of answers, and
-the intervals are Goodman intervals.
+(`psychollm.reliability.raters.score_interval`). With one run, the effective number is the number
+of answers, and the intervals are Goodman intervals.
 
 References
 ----------
@@ -78,10 +78,10 @@ def response_shares(
     Parameters
     ----------
     ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
-        Answers: numbers or words; NaN, None and empty text mark missing answers. A table has one
-        row per question (unit) and one column per run (rater). A sequence has one item per run: a
-        vector for one model, or a table (models, questions). `Ratings.from_long` reads long
-        tables.
+        Answers as numbers or words; NaN, None and empty text mark missing answers. A table has one
+        row per question (unit) and one column per run (rater). A sequence has one element per run,
+        which is a vector for one model or a table (models, questions). Use `Ratings.from_long` for
+        long tables.
     among : iterable, optional
         Categories to which the proportions refer, such as types of failure; other answers are
         omitted.

@@ -2,8 +2,8 @@
 
 Answers to the same question in several runs are dependent, so that the question is the unit of
 replication. A rate over questions and runs has a Wilson interval for the effective number of
-answers (`psychollm.reliability.raters.score_interval`). This number ranges from the number of
-questions, if runs always agree, to the number of answers, if runs are independent.
+answers (`psychollm.reliability.raters.score_interval`). The effective number ranges from the
+number of questions, if runs always agree, to the number of answers, if runs are independent.
 """
 
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class Retest(Result):
     )
 
     def summary(self) -> str:
-        """Return one sentence per model.
+        """Return a summary with one sentence per model.
 
         Examples
         --------
@@ -97,12 +97,14 @@ def retest(
     ----------
     scores : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
         Scores inside [0, 1]: 1 = passed, 0 = failed; NaN marks a missing score. A table has one
-        row per question and one column per run. A sequence has one item per run: a vector for one
-        model, or a table (models, questions).
+        row per question and one column per run. A sequence has one element per run, which is a
+        vector for one model or a table (models, questions).
     clusters : array_like (questions,), optional
-        Cluster of each question, such as its passage; whole clusters are left out and resampled.
+        Cluster of each question, such as its passage; the jackknife and the bootstrap use whole
+        clusters.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models share them, so that differences are paired.
+        Number of resamples of questions. All models use the same resamples, so that differences
+        are paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None

@@ -1,8 +1,9 @@
 r"""Score intervals of proportions and of chance-corrected agreement, which are valid near one.
 
 Runs of a model often agree on nearly all questions, such as 29 of 30. Wald, percentile and BCa
-intervals are then invalid; for example, they have zero length in samples without disagreement.
-Score intervals use the variance at the hypothesised value instead of at the estimate.
+intervals are invalid near perfect agreement; for example, they have zero length in samples without
+disagreement. Score intervals use the variance at the hypothesised value instead of at the
+estimate.
 
 *Proportions.* If :math:`h_u` of the :math:`m_u` answers to question u are hits, the proportion is
 :math:`p = \sum h_u / \sum m_u`. Answers to the same question are dependent, as are questions in
@@ -19,15 +20,15 @@ expected disagreement. Near perfect agreement, D is a sum of rare events; it is 
 between zero and two. With v the jackknife variance of D, the bounds :math:`\delta` are the bounds
 of the Wilson interval for D / 2,
 
-.. math:: (D - \delta)^2 = t^2 v\, \frac{\delta (2 - \delta)}{D (2 - D)},                 \quad (2)
+.. math:: (D - \delta)^2 = t^2 v\, \frac{\delta (2 - \delta)}{D (2 - D)}.                 \quad (2)
 
-with t the quantile of Student's distribution. Its degrees of freedom are the number of questions
-minus one or, with clusters, the degrees of freedom of `estimates.clustered`. If two ratings rarely
-agree on the rarer answer, the jackknife underestimates the variance. v is therefore at least
-:math:`D / P`, the variance of D if raters agree only by chance, where P is the number of pairs of
-ratings of a question. If there is no disagreement, v is the variance for one question of n with
-complete disagreement, :math:`v = D / (n D_e)`, where :math:`D_e` is the disagreement expected by
-chance.
+Here t is the quantile of Student's distribution. The degrees of freedom of t are the number of
+questions minus one or, with clusters, the degrees of freedom of `estimates.clustered`. If two
+ratings rarely agree on the rarer answer, the jackknife underestimates the variance. v is therefore
+at least :math:`D / P`, the variance of D if raters agree only by chance, where P is the number of
+pairs of ratings of a question. If there is no disagreement, v is the variance for one question of
+n with complete disagreement, :math:`v = D / (n D_e)`, where :math:`D_e` is the disagreement
+expected by chance.
 
 References
 ----------

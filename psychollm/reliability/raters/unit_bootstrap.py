@@ -62,7 +62,7 @@ class Panel:
 
     @property
     def interval(self) -> str:
-        """Method of the bounds."""
+        """Method by which the bounds of intervals are computed."""
         return self.options.interval or "score"
 
 

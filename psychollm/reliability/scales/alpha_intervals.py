@@ -5,8 +5,9 @@ items,
 
 .. math:: \frac{1 - \alpha}{1 - \hat\alpha} \sim F_{n-1,\,(n-1)(k-1)}.                   \quad (1)
 
-This holds exactly for every n. The interval of Duhachek and Iacobucci assumes normal items with an
-arbitrary covariance matrix C. With the total variance :math:`V = 1'C1`, in large samples,
+The distribution (1) is exact for every n. The interval of Duhachek and Iacobucci assumes normal
+items with an arbitrary covariance matrix C. With the total variance :math:`V = 1'C1`, in large
+samples,
 
 .. math:: \operatorname{var}(\hat\alpha) = \frac{2 k^2}{n (k-1)^2 V^3}
           \left[V (\operatorname{tr} C^2 + \operatorname{tr}^2 C)

@@ -7,12 +7,12 @@ With k items, :math:`s_j^2` their variances, :math:`s_T^2` the variance of the t
           \alpha_{\text{std}} = \frac{k \bar r}{1 + (k - 1) \bar r}, \qquad
           \text{SEM} = s_T \sqrt{1 - \alpha}.                                            \quad (1)
 
-Alpha is undefined if the total does not vary. It is 1 if every respondent has the same score on
+Alpha is undefined if the total does not vary. Alpha is 1 if every respondent has the same score on
 all items and respondents differ. Items with a negative item-rest correlation are flagged, but are
 reversed only if `keys` requests it.
 
 Alpha of a matrix of polychoric correlations is ordinal alpha: the consistency of the latent normal
-variables, which is higher than that of the observed answers.
+variables, which is higher than the consistency of the observed answers.
 
 References
 ----------
@@ -65,7 +65,8 @@ class Consistency(Result):
     """Internal consistency of one scale, under each condition.
 
     If respondents have several rows, `alpha` is the reliability of single rows, and `of_means` is
-    the reliability of the means over each respondent's rows. Without repetitions they are equal.
+    the reliability of the means over each respondent's rows. Without repetitions, `alpha` and
+    `of_means` are equal.
 
     Examples
     --------
@@ -103,7 +104,7 @@ class Consistency(Result):
             return np.asarray(reliability / (1.0 - reliability))
 
     def summary(self) -> str:
-        """Return one sentence per condition.
+        """Return a summary with one sentence per condition.
 
         Examples
         --------
@@ -148,7 +149,7 @@ def consistency(
         respondents. The jackknife and the bootstrap then use whole respondents, and `of_means`
         gives the reliability of their means.
     by : array_like (rows,), optional
-        Condition of each row; the result has one value per condition. All conditions share the
+        Condition of each row; the result has one value per condition. All conditions use the same
         resamples of respondents, so that ``alpha.difference("a", "b")`` is paired.
     keys : array_like (items,) or mapping, optional
         Sign of each item: -1 reverses the item, 1 leaves it unchanged. By default no item is
@@ -161,8 +162,9 @@ def consistency(
         "duhachek" is a large-sample interval for normal items that does not assume
         tau-equivalence. "jackknife" (on the scale log(1 - alpha)) and "bootstrap" (BCa) assume no
         distribution; they are preferable for skewed items and many respondents. If respondents
-        have several rows, only "jackknife" (then the default) and "bootstrap" are valid. Other
-        coefficients have jackknife intervals, or bootstrap intervals with "bootstrap".
+        have several rows, only "jackknife" (then the default) and "bootstrap" are valid.
+        Coefficients other than alpha have jackknife intervals, or bootstrap intervals if
+        "bootstrap" is chosen.
     bootstrap : int or Bootstrap
         Number of resamples of respondents, used by `Estimate.difference`; 0 disables resampling.
     level : float
@@ -189,9 +191,9 @@ def consistency(
     The coverage of 95 % intervals was simulated with 50, 200 and 1,000 respondents. The coverage
     of Feldt's interval was 95 % for normal items, and 96 to 97 % for binary items of all
     difficulties. If nearly all answers were yes, the coverage of Feldt's interval was 92 %, and
-    the coverage of the jackknife interval 91, 96 and 95 %, respectively. For strongly skewed
+    the coverage of the jackknife interval was 91, 96 and 95 %, respectively. For strongly skewed
     items, the coverage of Feldt's interval was 91, 85 and 83 %, and the coverage of the jackknife
-    interval 91, 92 and 94 %. With 10 to 200 models and three similar repetitions of each, the
+    interval was 91, 92 and 94 %. With 10 to 200 models and three similar repetitions of each, the
     coverage of the jackknife interval was 93 to 96 %; the coverage of Feldt's interval, applied to
     the rows, would be 71 to 85 %.
 
@@ -241,7 +243,7 @@ def alpha(
         respondents. The jackknife and the bootstrap then use whole respondents, and `of_means`
         gives the reliability of their means.
     by : array_like (rows,), optional
-        Condition of each row; the result has one value per condition. All conditions share the
+        Condition of each row; the result has one value per condition. All conditions use the same
         resamples of respondents, so that ``alpha.difference("a", "b")`` is paired.
     keys : array_like (items,) or mapping, optional
         Sign of each item: -1 reverses the item, 1 leaves it unchanged. By default no item is
@@ -263,7 +265,7 @@ def alpha(
     Returns
     -------
     Estimate
-        One value per condition ("all" without `by`).
+        Alpha of each condition; the only label is "all" if `by` is not given.
 
     Raises
     ------
@@ -347,17 +349,18 @@ def alpha_of_matrix(
     matrix : Correlation, DataFrame or array_like (items, items)
         Covariances or correlations of the items.
     n : int, optional
-        Number of respondents. By default there is no interval.
+        Number of respondents. If `n` is not given, there is no interval.
     interval : {"feldt", "duhachek"}
-        Interval of alpha. Both methods assume correlations of scores; for tetrachoric or
-        polychoric correlations, the intervals are too narrow.
+        Interval of alpha. Both interval methods assume correlations of observed scores; for
+        tetrachoric or polychoric correlations, the intervals are too narrow.
     level : float
         Coverage of the intervals, between 0 and 1.
 
     Returns
     -------
     Estimate
-        "alpha", "standardised alpha" and "mean correlation"; only alpha has an interval.
+        Coefficients "alpha", "standardised alpha" and "mean correlation"; only alpha has an
+        interval.
 
     Raises
     ------

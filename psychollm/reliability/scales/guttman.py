@@ -11,11 +11,12 @@ Let C be the matrix of correlations (or covariances) of k items, :math:`V = 1'C1
    \lambda_5 &= \lambda_1 + \tfrac{2}{V} \sqrt{\max_j \textstyle\sum_{i \ne j} c_{ij}^2}, &
    \lambda_6 &= 1 - \textstyle\sum_j e_j^2 / V.
 
-In the population, all are lower bounds of the reliability of the total score, with lambda 1 <=
-lambda 3 <= lambda 2. In a sample, lambda 4 is biased upwards, because it is the maximum over many
-splits. The bias is 0.06 to 0.11 with 10 items and 50 respondents. A 95 % bootstrap interval would
-have a coverage of 60 to 70 %, so lambda 4 has no interval. Lambda 3 is standardised alpha if
-computed from correlations (as in the R package psych), and alpha if computed from covariances.
+In the population, all six coefficients are lower bounds of the reliability of the total score, and
+lambda 1 <= lambda 3 <= lambda 2. In a sample, lambda 4 is biased upwards, because it is the
+maximum over many splits. The bias is 0.06 to 0.11 with 10 items and 50 respondents. A 95 %
+bootstrap interval would have a coverage of 60 to 70 %, so lambda 4 has no interval. Lambda 3 is
+standardised alpha if computed from correlations (as in the R package psych), and alpha if computed
+from covariances.
 
 References
 ----------
@@ -62,7 +63,7 @@ def guttman(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Compute Guttman's lambda 1 to 6 (1).
+    """Compute Guttman's coefficients lambda 1 to lambda 6 (1).
 
     Parameters
     ----------
@@ -71,8 +72,8 @@ def guttman(
     of : {"correlations", "covariances"}
         Matrix from which the coefficients are computed. Correlations omit zero-variance items.
     respondents : array_like (rows,), optional
-        Respondent of each row, for repeated measurements; whole respondents are left out and
-        resampled.
+        Respondent of each row, for repeated measurements; the jackknife and the bootstrap use
+        whole respondents.
     keys : array_like (items,) or mapping, optional
         Sign of each item: -1 reverses the item, 1 leaves it unchanged. By default no item is
         reversed.
@@ -80,10 +81,10 @@ def guttman(
         "pairwise" computes each covariance from the rows with scores on both items. "listwise"
         omits all rows with a missing score.
     max_splits : int
-        Largest number of splits to enumerate for lambda 4 (2,000,000 for 24 items). If there are
-        more splits, lambda 4 is computed by a local search and is flagged.
+        Largest number of splits to enumerate for lambda 4; the default suffices for up to 24
+        items. If there are more splits, lambda 4 is computed by a local search and is flagged.
     interval : {"jackknife", "bootstrap"}
-        Interval method, over respondents; the jackknife uses the scale log(1 - lambda).
+        Interval method; the jackknife over respondents uses the scale log(1 - lambda).
     bootstrap : int or Bootstrap
         Number of resamples of respondents, used by ``difference("lambda6", "lambda3")``; 0
         disables resampling.
@@ -145,22 +146,22 @@ def guttman(
 def guttman_of_matrix(
     matrix: Any, *, max_splits: int = 2_000_000, rng: RandomState = None
 ) -> Estimate:
-    """Compute Guttman's lambda 1 to 6 of a correlation or covariance matrix, without intervals.
+    """Compute Guttman's lambda 1 to lambda 6 of a correlation or covariance matrix.
 
     Parameters
     ----------
     matrix : Correlation, DataFrame or array_like (items, items)
         Correlations or covariances of the items.
     max_splits : int
-        Largest number of splits to enumerate for lambda 4 (2,000,000 for 24 items). If there are
-        more splits, lambda 4 is computed by a local search and is flagged.
+        Largest number of splits to enumerate for lambda 4; the default suffices for up to 24
+        items. If there are more splits, lambda 4 is computed by a local search and is flagged.
     rng : Generator, int or None
         Random generator or seed for the local search.
 
     Returns
     -------
     Estimate
-        Six values, labelled "lambda1" to "lambda6".
+        Six values without intervals, labelled "lambda1" to "lambda6".
 
     Raises
     ------

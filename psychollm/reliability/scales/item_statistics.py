@@ -11,9 +11,9 @@ each item with all others,
 
 .. math:: r_{j,\text{std}} = \frac{\sum_i r_{ij}}{\sqrt{1'R1}}, \qquad
           r_{j,\text{cor}} = \frac{\sum_{i \ne j} r_{ij} + m_j}
-                                  {\sqrt{1'R1 - k + \sum_i m_i}};                        \quad (2)
+                                  {\sqrt{1'R1 - k + \sum_i m_i}}.                        \quad (2)
 
-In the second coefficient, the total includes only the common part of the item's variance.
+In the second coefficient of (2), the total includes only the common part of the item's variance.
 """
 
 from collections.abc import Callable
@@ -152,8 +152,8 @@ def item_statistics(
     scores : Responses, DataFrame, DataArray or array_like (rows, items)
         Scores of respondents on the items of one scale.
     respondents : array_like (rows,), optional
-        Respondent of each row, for repeated measurements; whole respondents are left out and
-        resampled.
+        Respondent of each row, for repeated measurements; the jackknife and the bootstrap use
+        whole respondents.
     keys : array_like (items,) or mapping, optional
         Sign of each item: -1 reverses the item, 1 leaves it unchanged. By default no item is
         reversed.
@@ -246,7 +246,7 @@ def _item_estimate(
     on: Scale,
     *cases: tuple[BoolArray, Reason],
 ) -> Estimate:
-    """Return the estimate of one of the two statistics (1)."""
+    """Return the estimate of one of the two item statistics (1)."""
     part = replicates.each(slice(None), column)
     few = scale.n_items < 2 + column
     undefined = Reason.ONE_QUESTION if few else scale.reason or Reason.NO_VARIANCE

@@ -1,8 +1,8 @@
 r"""Kuder-Richardson formulas 20 and 21: internal consistency of binary scores.
 
 Formula 20 is coefficient alpha of binary items. Formula 21 also assumes that all items are equally
-difficult. It requires only the mean M and the variance :math:`s_T^2` (with divisor n) of the
-number correct among k items:
+difficult. Formula 21 requires only the mean M and the variance :math:`s_T^2` (with divisor n) of
+the number correct among k items:
 
 .. math:: \text{KR-21} = \frac{k}{k - 1} \Big(1 - \frac{M (k - M)}{k\, s_T^2}\Big)
                        \le \text{KR-20}.                                                 \quad (1)
@@ -57,7 +57,7 @@ def kr20(
         respondents. The jackknife and the bootstrap then use whole respondents, and `of_means`
         gives the reliability of their means.
     by : array_like (rows,), optional
-        Condition of each row; the result has one value per condition. All conditions share the
+        Condition of each row; the result has one value per condition. All conditions use the same
         resamples of respondents, so that ``alpha.difference("a", "b")`` is paired.
     missing : {"pairwise", "listwise"}
         "pairwise" computes each covariance from the rows with scores on both items. "listwise"
@@ -67,8 +67,9 @@ def kr20(
         "duhachek" is a large-sample interval for normal items that does not assume
         tau-equivalence. "jackknife" (on the scale log(1 - alpha)) and "bootstrap" (BCa) assume no
         distribution; they are preferable for skewed items and many respondents. If respondents
-        have several rows, only these two are valid, and "jackknife" is the default. Other
-        coefficients have jackknife intervals, or bootstrap intervals with "bootstrap".
+        have several rows, only "jackknife" and "bootstrap" are valid, and "jackknife" is the
+        default. Coefficients other than alpha have jackknife intervals, or bootstrap intervals if
+        "bootstrap" is chosen.
     bootstrap : int or Bootstrap
         Number of resamples of respondents, used by `Estimate.difference`; 0 disables resampling.
     level : float
@@ -79,7 +80,7 @@ def kr20(
     Returns
     -------
     Estimate
-        One value per condition; NaN with a reason if the number correct does not vary.
+        Coefficient of each condition; NaN with a reason if the number correct does not vary.
 
     Raises
     ------
@@ -126,7 +127,7 @@ def kr21(
         respondents. The jackknife and the bootstrap then use whole respondents, and `of_means`
         gives the reliability of their means.
     by : array_like (rows,), optional
-        Condition of each row; the result has one value per condition. All conditions share the
+        Condition of each row; the result has one value per condition. All conditions use the same
         resamples of respondents, so that ``alpha.difference("a", "b")`` is paired.
     bootstrap : int or Bootstrap
         Number of resamples of respondents, used by `Estimate.difference`; 0 disables resampling.
@@ -138,7 +139,7 @@ def kr21(
     Returns
     -------
     Estimate
-        One value per condition, with a jackknife interval over respondents.
+        Coefficient of each condition, with a jackknife interval over respondents.
 
     Raises
     ------

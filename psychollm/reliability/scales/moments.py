@@ -7,14 +7,15 @@ resampling counts :math:`w_i` of rows, all coefficients of internal consistency 
           \sum_j c_j = s_T^2, \quad
           \sum_{jk} r_{jk} = \operatorname{var}\Big(\sum_j x_j / s_j\Big).               \quad (1)
 
-They are sums over rows and require no matrix of items by items, so that the cost is proportional
-to the number of answers. If scores are missing, each covariance is computed from the rows with
-scores on both items,
+The moments (1) are sums over rows and require no matrix of items by items, so that the cost is
+proportional to the number of answers. If scores are missing, each covariance is computed from the
+rows with scores on both items,
 
 .. math:: c_{jk} = \frac{1}{n_{jk} - 1} \Big(\sum w x_j x_k
-                   - \frac{\sum w x_j \sum w x_k}{n_{jk}}\Big),                          \quad (2)
+                   - \frac{\sum w x_j \sum w x_k}{n_{jk}}\Big).                          \quad (2)
 
-where all sums are over these rows. In this case the matrix is computed once per resample.
+All sums in (2) are over the rows with scores on both items. With missing scores, the covariance
+matrix is computed once per resample.
 """
 
 from dataclasses import dataclass
@@ -147,7 +148,7 @@ def matrix_moments(matrix: FloatArray) -> ItemMoments:
 
 
 def centred_covariance(centred: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return `covariance` of centred scores."""
+    """Return `covariance` of scores that are already centred."""
     present = np.isfinite(centred)
     scores = np.where(present, centred, 0.0)
     weighted = counts[:, None] * scores

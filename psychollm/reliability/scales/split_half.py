@@ -1,9 +1,9 @@
 r"""Split-half reliability over all splits of the items, or over a sample of splits.
 
 For a split into halves A and B, Guttman's coefficient is 4 cov(A, B) / var(A + B); it requires no
-Spearman-Brown correction. Its mean over all splits of an even number of items is coefficient
-alpha, and its maximum is lambda 4. A large difference between maximum and minimum indicates a
-departure from unidimensionality.
+Spearman-Brown correction. The mean of Guttman's coefficient over all splits of an even number of
+items is coefficient alpha, and the maximum is lambda 4. A large difference between maximum and
+minimum indicates a departure from unidimensionality.
 
 If s contains the signs of the halves, the coefficient is 1 - s'Cs / 1'C1. All splits are evaluated
 if their number does not exceed a limit. Otherwise random splits are evaluated, and a local search
@@ -90,7 +90,7 @@ def best_coefficient(matrix: FloatArray, splits: Splits | None) -> float:
 
 
 def mean_coefficient(matrix: FloatArray) -> float:
-    """Return the mean over all splits, in closed form."""
+    """Return the mean coefficient over all splits, in closed form."""
     # The mean is alpha (lambda 3) for an even number of items. For odd k it is alpha times 1 - 1 /
     # k^2, because halves of unequal length have a smaller covariance.
     k, total, trace = len(matrix), float(matrix.sum()), float(np.trace(matrix))
@@ -207,8 +207,8 @@ def split_half(
     of : {"correlations", "covariances"}
         Matrix from which the coefficients are computed. Correlations omit zero-variance items.
     respondents : array_like (rows,), optional
-        Respondent of each row, for repeated measurements; whole respondents are left out and
-        resampled.
+        Respondent of each row, for repeated measurements; the jackknife and the bootstrap use
+        whole respondents.
     keys : array_like (items,) or mapping, optional
         Sign of each item: -1 reverses the item, 1 leaves it unchanged. By default no item is
         reversed.
@@ -216,13 +216,13 @@ def split_half(
         "pairwise" computes each covariance from the rows with scores on both items. "listwise"
         omits all rows with a missing score.
     max_splits : int
-        Largest number of splits to enumerate (2,000,000 for 24 items).
+        Largest number of splits to enumerate; the default suffices for up to 24 items.
     n_splits : int
-        Number of random splits if there are more than `max_splits` splits. In this case maximum
-        and minimum are found by a local search that starts from random splits, and are flagged.
+        Number of random splits if there are more than `max_splits` splits. The maximum and the
+        minimum are then found by a local search that starts from random splits, and are flagged.
         The mean has a closed form and always refers to all splits.
     interval : {"jackknife", "bootstrap"}
-        Interval method for the mean, over respondents; the jackknife uses the scale log(1 - x).
+        Interval method for the mean; the jackknife over respondents uses the scale log(1 - x).
     bootstrap : int or Bootstrap
         Number of resamples of respondents; 0 disables resampling.
     level : float
