@@ -1,13 +1,14 @@
 r"""Estimate the score on a whole bank from answers to some of its questions.
 
-* *design* is the weighted mean of the sampled answers. This method requires only the inclusion
-  probabilities.
-* *assisted* is the predicted score, corrected by the weighted prediction errors of the sampled
-  answers (`psychollm.estimates.corrected`). The assisted estimate also requires the inclusion
-  probabilities, and is valid for any model. Better predictions give narrower intervals.
-* *model* is the predicted score without correction. The interval of *model* is based on the models
-  of the bank. Each of these models is predicted from the same questions while its family is held
-  out. The regression of the true scores on the predictions,
+* *design* is the weighted mean of the sampled answers.
+  This method requires only the inclusion probabilities.
+* *assisted* is the predicted score, corrected by weighted prediction errors of sampled answers.
+  The correction (`psychollm.estimates.corrected`) also requires the inclusion probabilities, and
+  is valid for any model. Better predictions give narrower intervals.
+* *model* is the predicted score without correction.
+  The interval of *model* is based on the models of the bank. Each of these models is predicted
+  from the same questions while its family is held out. The regression of the true scores on the
+  predictions,
 
   .. math:: T = \alpha + \beta \hat T + \varepsilon,                                     \quad (1)
 

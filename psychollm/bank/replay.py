@@ -116,13 +116,13 @@ def replay(
     Parameters
     ----------
     bank : ItemBank
-        Bank calibrated without these models.
+        Bank that was calibrated without the models of `responses`.
     responses : Responses, ScoreLog, DataFrame or array_like (models, questions)
         Binary or graded scores from 0 to 1 on questions of the bank. Unanswered questions are not
         sampled and are excluded from the true score.
     sizes : sequence of int
-        Numbers of questions per session. Models with fewer answers than 1.25 times this number are
-        omitted.
+        Numbers of questions per session. Models with fewer answers than 1.25 times the number of
+        questions are omitted.
     half_widths : sequence of float
         Margins of error at which sessions of the bank stop.
     designs : sequence of str

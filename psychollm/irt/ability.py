@@ -1,12 +1,13 @@
 r"""Abilities of respondents given fitted items.
 
 * EAP: mean and standard deviation of the posterior, on the nodes of the fit's quadrature.
-* MAP: mode of the posterior; its standard error adds the prior's information, 1, to the observed
-  information.
+* MAP: mode of the posterior.
+  The standard error of the mode adds the prior's information, 1, to the observed information.
 * ML: mode of the likelihood, which is infinite if all answers are yes or all answers are no.
-* WLE: Warm's weighted likelihood, the root of :math:`l'(\theta) + J/(2I)` with
-  :math:`J = \sum_j \sum_c P_{jc}' P_{jc}'' / P_{jc}`. The WLE is finite for perfect and zero
-  scores. With n items, its bias is of order 1/n^2, whereas the bias of ML is of order 1/n.
+* WLE: Warm's weighted likelihood estimate, which is finite for perfect and zero scores.
+  The WLE is the root of :math:`l'(\theta) + J/(2I)` with
+  :math:`J = \sum_j \sum_c P_{jc}' P_{jc}'' / P_{jc}`. With n items, the WLE has a bias of order
+  1/n^2, whereas the bias of ML is of order 1/n.
 
 All methods handle binary and polytomous items.
 

@@ -183,7 +183,7 @@ class Slope(Protocol):
 
     @property
     def frozen(self) -> BoolArray:
-        """Fixed parameters (J, p)."""
+        """Mask of the fixed parameters (J, p)."""
 
 
 def scoring_step(family: Family, point: Slope) -> FloatArray:
@@ -365,7 +365,7 @@ class OnNodes(Protocol[P, M]):
 
 @dataclass(frozen=True, slots=True)
 class Ascended(Generic[P, M]):
-    """Result of Newton's steps on given nodes."""
+    """Result of Newton steps on given nodes."""
 
     point: P
     matrix: M | None  # information at a nearby point, which the next optimisation reuses
@@ -429,7 +429,7 @@ class OneGrid:
 
 
 def climb(problem: Problem, start: FloatArray, steps: Steps | None = None) -> Summit:
-    """Maximise from `start` on a coarse grid, then on one fine enough for all posteriors."""
+    """Maximise from `start` on a coarse grid, then on a grid fine enough for all posteriors."""
     steps = steps or Steps(MAX_ITERATIONS)
     tolerance = max(TOLERANCE, ROUNDING * problem.patterns.n_respondents)
     grid = grid_for(problem.family, start, COARSE)

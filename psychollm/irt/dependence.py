@@ -8,9 +8,9 @@ carry the information of
 
 independent respondents. When items are estimated, each member therefore has the weight
 :math:`1 / (1 + (m_f - 1) \rho_f)`. A fitted item absorbs part of the true residuals e of its
-respondents. Let X be the derivatives of its standardised expectations with respect to its
-parameters, C the covariance of these parameters, :math:`\delta` their deviations from the prior
-mean, and W the weights. Then
+respondents. Let X be the derivatives of an item's standardised expectations with respect to the
+item's parameters, C the covariance of these parameters, :math:`\delta` their deviations from the
+prior mean, and W the weights of respondents. Then
 
 .. math:: r = M (e + X \delta), \qquad M = 1 - X C X^\top W, \qquad
           \operatorname{Cov}(\delta) = (C^{-1} - X^\top W X)^{-1}.                        \quad (2)
@@ -83,7 +83,7 @@ def family_correlations(
 
 
 def _squares(tables: FloatArray) -> FloatArray:
-    """Return the sum of A A^T over tables (J, n, m)."""
+    """Return the sum of A A^T over matrices A of the array `tables` (J, n, m)."""
     flat = tables.transpose(1, 0, 2).reshape(tables.shape[1], -1)
     return np.asarray(flat @ flat.T)
 

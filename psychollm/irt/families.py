@@ -98,7 +98,7 @@ class Family(ABC):
     @property
     @abstractmethod
     def bounds(self) -> FloatArray:
-        """Largest absolute values of the parameters (p,) or (J, p)."""
+        """Largest allowed absolute values of the parameters (p,) or (J, p)."""
 
     @property
     def absent(self) -> BoolArray:
@@ -138,7 +138,7 @@ class Family(ABC):
     def contrasts(
         self, parameters: FloatArray, nodes: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return log P(answer 0) summed over items (Q,), and log odds to answer 0 (J*(C-1), Q)."""
+        """Return summed log P(answer 0) (Q,), and log odds against answer 0 (J*(C-1), Q)."""
         logs = self.log_probabilities(parameters, nodes)
         odds = logs[:, 1:] - logs[:, :1]
         return logs[:, 0].sum(axis=0), odds.reshape(-1, logs.shape[2])
@@ -162,7 +162,7 @@ class Family(ABC):
     def points(
         self, parameters: FloatArray, covariance: FloatArray, pairs: int | None = None
     ) -> FloatArray:
-        """Return sigma points (S, J, p) with these means and covariances (J, p, p)."""
+        """Return sigma points (S, J, p) with the given means and covariances (J, p, p)."""
         if not self.tied:
             return points_and_roots(parameters, covariance, pairs)[0]
         points = points_and_roots(parameters[:, 1:], covariance[:, 1:, 1:], pairs)[0]

@@ -119,7 +119,7 @@ def kappa_of(link: str) -> float:
 def points_and_roots(
     mean: FloatArray, covariance: FloatArray, pairs: int | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return sigma points (2 pairs, J, q) with these moments, and covariance roots (J, q, q)."""
+    """Return sigma points (2 pairs, J, q) with given moments, and covariance roots (J, q, q)."""
     # Each column of the root gives a pair of points about the mean; further points are at the
     # mean.
     root, q = np.empty(covariance.shape), mean.shape[1]
@@ -150,7 +150,7 @@ MATCHING = 5  # iterations that match the mean
 def matched_points(
     way: Coordinates, mean: FloatArray, covariance: FloatArray, pairs: int
 ) -> FloatArray:
-    """Return sigma points (2 pairs, J, p) with these moments, inside the range of parameters."""
+    """Return sigma points (2 pairs, J, p) with given moments, inside the range of parameters."""
     # Sigma points of the parameters themselves could violate the order of thresholds. Therefore
     # points are computed in coordinates, and their centre is adjusted until the parameters have
     # the requested mean.

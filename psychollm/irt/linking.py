@@ -51,7 +51,8 @@ class Linking(Result):
         Root mean square difference between the linked curves of shared items. The compared curves
         are P(yes), or the probabilities of all answers except the first.
     item_rmsd : ndarray of shape (shared,)
-        Root mean square difference of each shared item; large values indicate parameter drift.
+        Root mean square difference between the linked curves of each shared item; large values
+        indicate parameter drift.
     method : str
         Linking method.
     labels : tuple
@@ -79,7 +80,7 @@ class Linking(Result):
 
 
 def link_scales(first: IRTFit, second: IRTFit, *, method: Method = "stocking_lord") -> Linking:
-    """Link the scale of the second fit to the first through their common items.
+    """Link the scale of the second fit to the scale of the first fit through common items.
 
     Parameters
     ----------
@@ -140,7 +141,7 @@ class _Side:
 
     @classmethod
     def of(cls, fit: IRTFit, items: IntArray) -> _Side:
-        """Return the items at these positions of a fit."""
+        """Return the items at the given positions of a fit."""
         among = np.cumsum(fit.fitted)[items] - 1
         steps = fit.has_answer[items].sum(axis=1) - 1
         return cls(fit.family.select(among), fit.parameters[items], steps)

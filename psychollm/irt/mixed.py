@@ -116,7 +116,7 @@ class Mixed(Family):
     def contrasts(
         self, parameters: FloatArray, nodes: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return summed log probabilities of answer 0 (Q,) and log odds against it."""
+        """Return summed log probabilities of answer 0 (Q,) and log odds against answer 0."""
         # For an item without answer 0, return 0 and the log probabilities of its answers instead.
         base = np.zeros(nodes.size)
         odds = np.full((self.n_items, self.n_categories, nodes.size), NEVER)

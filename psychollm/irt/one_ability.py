@@ -101,7 +101,7 @@ class Averaged:
     def contrasts(
         self, parameters: FloatArray, nodes: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return summed log probabilities of answer 0 (Q,) and log odds against it."""
+        """Return summed log probabilities of answer 0 (Q,) and log odds against answer 0."""
         parts = [self.family.contrasts(x, nodes) for x in self.points]
         base, odds = (sum(part[k] for part in parts) / len(parts) for k in range(2))
         return np.asarray(base), np.asarray(odds)

@@ -1,18 +1,18 @@
 r"""Screening for miskeyed, dead (zero-variance) and empty (uninformative) items.
 
 * *Dead* items: all respondents give the same answer, or no respondent answers.
-* *Miskeyed* items: respondents with higher scores on the other items answer yes less often. With
-  few models, negative item-rest correlations often occur by chance, so a permutation test is used.
-  If the item's codes y are assigned to its n respondents at random, the sum of products of codes
-  and rest scores r has mean and variance
+* *Miskeyed* items: respondents with higher scores on the other items answer yes less often.
+  With few models, negative item-rest correlations often occur by chance, so a permutation test is
+  used. If the item's codes y are assigned to its n respondents at random, the sum of products of
+  codes and rest scores r has mean and variance
 
   .. math:: E = n\,\bar y\,\bar r, \qquad
             V = \frac{n^2}{n - 1}\,\overline{(y - \bar y)^2}\;\overline{(r - \bar r)^2}.  \quad (1)
 
   The standardised sum is compared with the lower tail of a normal distribution, and the p-values
   are Holm-adjusted over items. With a dozen models most results are inconclusive.
-* *Empty* items: items that are not dead, but whose information, averaged over the population of
-  abilities, is less than a tenth of the mean over items.
+* *Empty* items: items that are not dead, but have less than a tenth of the mean information.
+  Information is averaged over the population of abilities, and the mean is taken over items.
 """
 
 from __future__ import annotations
@@ -111,7 +111,8 @@ def item_screen(
     Parameters
     ----------
     fit : IRTFit
-        Fit to the same answers. Use a 2PL, because its slopes may be negative.
+        Item response model fitted to the same answers. Use a 2PL, because its slopes may be
+        negative.
     responses : Responses or table
         The answers used in the fit.
     alpha : float

@@ -81,8 +81,8 @@ class ShortForm(Result):
     tried : tuple
         Tested pairs of a selection method and a prediction rule.
     tried_rmse : ndarray of shape (tried,)
-        Held-out root mean square error of each pair. The error of the selected pair is an
-        optimistic estimate, unlike `rmse`.
+        Held-out root mean square error of each pair of method and rule. The error of the selected
+        pair is an optimistic estimate, unlike `rmse`.
     labels : tuple
         Names of the respondents.
     """

@@ -1,19 +1,20 @@
 r"""Methods of selecting items for a short form.
 
-* *factor*: this method assumes normal scores with covariance :math:`LL^T + \Psi` and at most 20
-  factors (probabilistic principal components over models; Tipping & Bishop, 1999). The next item
-  is the one that most reduces the posterior variance of the total,
+* *factor*: this method assumes a factor model with normal scores and at most 20 factors.
+  The covariance of the items is :math:`LL^T + \Psi` (probabilistic principal components over
+  models; Tipping & Bishop, 1999). The next item is the one that most reduces the posterior
+  variance of the total,
 
   .. math:: \big(\ell_j^T P L^T 1\big)^2 / (\ell_j^T P \ell_j + \psi_j),                 \quad (1)
 
   where P is the posterior covariance of the factors given the items selected so far.
-* *information*: the next item is the one that most lowers the mean posterior variance
-  :math:`E[1/(1 + I(z))]` of one ability, z ~ N(0, 1).
-* *error*: the next item is the one that most lowers the leave-one-out error of predicting a
-  model's score on all items from its sum over the selected items by linear regression.
-* *stratified*: items are sorted by difficulty class and, within classes, by their loading on the
-  first factor, in alternating direction. Every k-th of the sorted items is selected from a random
-  start.
+* *information*: the next item is the one that most lowers the mean posterior variance of ability.
+  The mean posterior variance is :math:`E[1/(1 + I(z))]` for an ability z ~ N(0, 1).
+* *error*: the next item is the one that most lowers the leave-one-out prediction error.
+  A linear regression predicts a model's score on all items from its sum over the selected items.
+* *stratified*: items are sorted by difficulty class and, within classes, by their first loading.
+  The direction alternates between classes. Every k-th of the sorted items is selected from a
+  random start.
 * *random*: items are drawn at random.
 
 References

@@ -52,8 +52,8 @@ def one_factor_null(
     responses : Responses, Scan, DataFrame, DataArray or array of shape (models, questions)
         Binary answers.
     of : {"models", "questions"}
-        Whether to correlate models or questions. With "questions", models and questions are
-        exchanged in the following descriptions.
+        Whether to correlate models or questions. With "questions", exchange "models" and
+        "questions" in the descriptions of the other arguments.
     statistic : str or callable
         ``"eigenvalues"``, ``"shares"``, ``"negative_mass"``, ``"mean_correlation"``,
         ``"quadratic_r2"`` (R squared of first loadings on thresholds), ``"second_loadings"``, or a

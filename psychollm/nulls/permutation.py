@@ -63,8 +63,8 @@ def permutation_null(
     responses : Responses, Scan, DataFrame, DataArray or array of shape (models, questions)
         Binary answers. Missing answers keep their positions.
     of : {"models", "questions"}
-        Whether to correlate models or questions. With "questions", models and questions are
-        exchanged in the following descriptions.
+        Whether to correlate models or questions. With "questions", exchange "models" and
+        "questions" in the descriptions of the other arguments.
     statistic : str or callable
         ``"eigenvalues"``, ``"shares"``, ``"negative_mass"``, ``"mean_correlation"``,
         ``"quadratic_r2"`` (R squared of first loadings on thresholds), ``"second_loadings"``, or a
@@ -135,7 +135,7 @@ def permutation_null(
 def _permuted_block(
     seeds: WordArray, *, design: Design, scheme: str, trades: int, compute: StackStatistic
 ) -> FloatArray:
-    """Return the statistics of the replicates with these seeds."""
+    """Return the statistics of the replicates with the given seeds."""
     matrices, thresholds = draw_permuted(
         seeds,
         SCHEMES[scheme],

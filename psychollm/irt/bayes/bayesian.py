@@ -101,8 +101,9 @@ def bayesian_2pl(
     responses : Responses or table of shape (models, questions)
         Binary answers; missing answers are ignored.
     method : {"laplace", "nuts"}
-        "laplace" is a normal approximation with importance resampling; Pareto k diagnoses it.
-        "nuts" is the No-U-Turn sampler of nutpie if installed, else of PyMC (extra ``bayes``).
+        "laplace" is a normal approximation with importance resampling, whose quality Pareto k
+        measures. "nuts" is the No-U-Turn sampler of nutpie if installed, else of PyMC (extra
+        ``bayes``).
     link : {"logit", "probit"}
         Logistic or normal-ogive curves.
     respondents : {"models", "questions"}
@@ -348,7 +349,7 @@ def _abilities(target: Target, x: FloatArray, rng: np.random.Generator) -> Float
 
 
 def _result(read: Read, sampled: Sampled, method: Method, level: float) -> BayesianIRT:
-    """Return the result from the draws."""
+    """Return the result that summarises the draws."""
     target, names = read.target, read.coordinates()
     parameters, sizes, ratios, errors = diagnostics(target, sampled, names)
     ended = _judged(sampled, sizes, ratios)

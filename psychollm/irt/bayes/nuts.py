@@ -24,7 +24,7 @@ _compiled: dict[tuple[Any, ...], Any] = {}
 
 @dataclass(frozen=True, slots=True)
 class Chains:
-    """Draws of x and h of the target, with chains as the first axis."""
+    """Draws of the vectors x and h of the target density, with chains as the first axis."""
 
     x: FloatArray  # (chains, draws, P)
     h: FloatArray  # (chains, draws, H)

@@ -2,12 +2,13 @@ r"""Pareto smoothing of importance ratios, the shape k, and leave-one-out predic
 
 The largest of S ratios (the upper :math:`\min(S/5, 3\sqrt S)`) are replaced by the expected order
 statistics of a generalised Pareto distribution fitted to them. The shape k of this distribution is
-a diagnostic of weighted averages. The variance of such averages is finite if k is below 1/2, and
-they are usable if k is at most 0.7.
+a diagnostic of weighted averages. The variance of weighted averages is finite if k is below 1/2,
+and weighted averages are usable if k is at most 0.7.
 
-Leave-one-out prediction of a respondent's answers reweights posterior draws by :math:`1 / p(y_i
-\mid \text{items})`, with abilities integrated out. With sampled abilities the ratios would have
-infinite variance, because an ability depends only on the answers of one respondent.
+Leave-one-out prediction of a respondent's answers reweights posterior draws by
+:math:`1 / p(y_i \mid \text{items})`, with abilities integrated out. With sampled abilities, the
+importance ratios would have infinite variance, because an ability depends only on the answers of
+one respondent.
 
 References
 ----------

@@ -38,7 +38,7 @@ class PredictiveCheck(Result):
     item : tuple
         Labels of the items; None for "spread" and "pair_misfit".
     observed, mean : ndarray of shape (statistics,)
-        Value for the observed answers, and mean over the replicates.
+        Value of each statistic for the observed answers, and its mean over the replicates.
     interval : ndarray of shape (statistics, 2)
         Central 95 % interval of the replicates.
     p_value : ndarray of shape (statistics,)

@@ -34,7 +34,7 @@ SMALLEST = 1e-10  # smallest tolerance of the gradient
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Counts by score of respondents who answered the same items."""
+    """Numbers of respondents by score, for respondents who answered the same items."""
 
     items: IntArray  # (s,)
     counts: FloatArray  # (s + 1,) numbers of respondents by score; 0 for scores 0 and s

@@ -52,7 +52,7 @@ class MartinLoefTest(Result):
     respondents_per_cell : float
         Respondents per degree of freedom; the p-value is reliable from about five.
     first, second : tuple
-        Items of the two sets.
+        Labels of the items in the two sets.
     """
 
     statistic: float
@@ -158,6 +158,6 @@ def _check(codes: IntArray, inside: BoolArray) -> None:
 
 
 def _entropy(counts: IntArray) -> float:
-    """Return the sum of n log(n / total)."""
+    """Return the sum of n log(n / total) over the counts n."""
     known: FloatArray = counts[counts > 0].astype(np.float64)
     return float((known * np.log(known / known.sum())).sum())

@@ -9,11 +9,11 @@ model assumes that all slopes are one.
 The function `rasch_ability` estimates abilities in logits, on a scale on which difficulties have
 mean 0.
 
-* ML: the ability at which the expected number of yes answers equals the observed number,
-  :math:`\sum_{j \in S} P_j(\theta) = r`; this ability does not exist if all answers are yes or all
-  answers are no.
-* WLE: Warm's weighted likelihood estimate, which is finite even if all answers are yes or all are
-  no.
+* ML: the ability at which the expected number of yes answers equals the observed number.
+  This ability solves :math:`\sum_{j \in S} P_j(\theta) = r`, and does not exist if all answers are
+  yes or all answers are no.
+* WLE: Warm's weighted likelihood estimate.
+  The WLE is finite even if all answers are yes or all answers are no.
 
 References
 ----------
@@ -124,8 +124,8 @@ def conditional_rasch(
         Binary answers. With missing answers, each respondent's score is computed from the answered
         items.
     respondents : {"models", "questions"}
-        Side of the table that contains the respondents, whose scores are conditioned on; the other
-        side contains the items.
+        Side of the table that contains the respondents; the likelihood is conditional on their
+        scores. The other side contains the items.
 
     Returns
     -------

@@ -52,7 +52,7 @@ class Filled:
 
     @classmethod
     def of(cls, table: CellTable) -> Filled:
-        """Read a table to find its highest answer.
+        """Read a table once to find its highest answer code.
 
         Raises
         ------
@@ -269,10 +269,10 @@ def fit_factors(
         Number of factors. ``"auto"`` adds factors, up to eight, while they reduce the log loss of
         2 % held-out answers by more than two standard errors. The final fit uses all answers.
     gaps : {"ignored", "modelled"}
-        Assumption about missing data. "ignored" assumes that they are missing at random given the
-        answers. "modelled" also estimates how the probability of an answer depends on the factors,
-        from the filled cells and an equal number of random empty cells. Neither option corrects
-        for missingness that depends on the answer itself.
+        Assumption about missing data. "ignored" assumes that missing data are missing at random
+        given the answers. "modelled" also estimates how the probability of an answer depends on
+        the factors, from the filled cells and an equal number of random empty cells. Neither
+        option corrects for missingness that depends on the answer itself.
     rng : Generator, int or None
         Random generator or seed for starting values, held-out answers and sampled empty cells.
     n_jobs : int, optional

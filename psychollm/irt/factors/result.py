@@ -136,8 +136,8 @@ class LogisticFactorFit(Result):
     ) -> FloatArray:
         """Return probabilities of a yes (models, questions), averaged over the posteriors.
 
-        For graded answers this is the expected answer divided by the highest code. The values for
-        models and questions without answers are NaN.
+        For graded answers, the prediction is the expected answer divided by the highest code.
+        Predictions for models and questions without answers are NaN.
 
         Parameters
         ----------

@@ -139,7 +139,7 @@ class Questions:
         return total[self.known :, self.known :]
 
     def learn(self) -> None:
-        """Set the population to its mode."""
+        """Set the population parameters to their posterior modes."""
         self.population.learn(self.mean[:, self.known :], self._loose)
 
 
@@ -184,7 +184,7 @@ class Models:
         self.mean = np.ascontiguousarray((self.covariance @ pull[:, :, None])[:, :, 0])
 
     def learn(self) -> None:
-        """Set the population to its mode."""
+        """Set the population parameters to their posterior modes."""
         self.population.learn(self.mean, self.covariance.sum(axis=0))
 
 
@@ -215,10 +215,11 @@ class _Pass:
 class Ascent:
     """Questions of one or two kinds, with the models that answer them.
 
-    The first kind describes answers, the second kind missing data. Except for their first entries
-    (the levels), the vectors of models depend only on the first kind. Patterns of missing data
-    therefore do not appear as factors. Conversely, the vectors of questions that describe answers
-    have a normal population given the vectors that describe missing data.
+    The first kind of questions describes answers, and the second kind describes missing data.
+    Except for their first entries (the levels), the vectors of models depend only on the first
+    kind. Patterns of missing data therefore do not appear as factors. Conversely, the vectors of
+    questions that describe answers have a normal population given the vectors that describe
+    missing data.
     """
 
     kinds: tuple[Questions, ...]
@@ -271,7 +272,7 @@ class Ascent:
         return _change(old[:, -d:], self.models.records[:, -d:], grams) / float(np.sqrt(cells))
 
     def _learn(self) -> None:
-        """Set the populations to their modes."""
+        """Set the parameters of all populations to their posterior modes."""
         self.models.learn()
         for those in reversed(self.kinds):
             those.learn()

@@ -8,8 +8,8 @@ each sum score s except the lowest and highest:
 
 where f is the distribution of sum scores (Lord & Wingersky's recursion) with and without the item.
 Cells are merged until no expected count is below 1. For binary items, neighbouring scores are
-merged; for other items, neighbouring answers at one score (Kang & Chen, 2008). Only complete rows
-are used.
+merged; for other items, neighbouring answers at one score (Kang & Chen, 2008). Only respondents
+without missing answers are used.
 
 References
 ----------
@@ -154,8 +154,8 @@ class ItemFit(Result):
     Attributes
     ----------
     s_x2, df, p_value, rmsea : ndarray of shape (items,)
-        S-X2 with degrees of freedom, p-value and RMSEA. The values are NaN if there are no degrees
-        of freedom, or more than 400 items.
+        S-X2 with degrees of freedom, p-value and RMSEA. S-X2 values are NaN if there are no
+        degrees of freedom, or more than 400 items.
     infit, outfit, z_infit, z_outfit, zh : ndarray of shape (items,)
         Infit and outfit mean squares at the posterior means of abilities (expected value 1), their
         z-scores, and the standardised log-likelihood Zh. Mean squares are usually below 1, because

@@ -1,10 +1,11 @@
 r"""Local dependence: pairs of items that are dependent given the ability.
 
-* Q3 (Yen, 1984) is the correlation of residuals of codes (in the nominal model, of answers'
-  slopes) at the posterior means. Q3 is about -1/(J-1) for independent answers to J items.
-* Chen and Thissen's X2 compares each pair's table with its expectation under the model, and has
-  the sign of the excess correlation. X2 is also given as Cramer's V (phi for binary items),
-  :math:`\pm\sqrt{X^2/(n (C - 1))}`, where C is the smaller of the two items' numbers of answers.
+* Q3 (Yen, 1984) is the correlation of two items' residuals at the posterior means of abilities.
+  Residuals are computed for codes or, in the nominal model, for the slopes of the answers. Q3 is
+  about -1/(J-1) for independent answers to J items.
+* Chen and Thissen's X2 compares each pair's table with its expectation under the model.
+  X2 is also given as Cramer's V (phi for binary items), :math:`\pm\sqrt{X^2/(n (C - 1))}`, with
+  the sign of the excess correlation. C is the smaller of the two items' numbers of answers.
 
 References
 ----------
@@ -95,7 +96,7 @@ def local_dependence(fit: IRTFit, responses: ResponsesLike) -> LocalDependence:
     Raises
     ------
     ShapeError
-        If the items differ from the items of the fit, or exceed 3,000.
+        If the items differ from the items of the fit, or if there are more than 3,000 items.
 
     References
     ----------

@@ -86,7 +86,7 @@ class Layout:
 
 
 def layout_of(statistic: Statistic, has_answer: BoolArray) -> Layout:
-    """Return the margins of a statistic for items with these answers (J, C)."""
+    """Return the margins of a statistic for items with the given answers (J, C)."""
     # There is one function for each answer of an item except the lowest.
     answers = has_answer.shape[1]
     above = (has_answer & (has_answer.cumsum(axis=1) > 1))[:, 1:]

@@ -67,7 +67,7 @@ class ModelFit(Result):
     Attributes
     ----------
     statistic : str
-        "M2", "M2*" or "C2"; they are equal for binary items.
+        Name of the statistic: "M2", "M2*" or "C2", which are equal for binary items.
     m2, df, p_value : float
         Statistic, degrees of freedom and p-value; NaN without degrees of freedom.
     rmsea, rmsea_interval : float and ndarray of shape (2,)
@@ -136,13 +136,13 @@ def model_fit(
     responses : Responses or table
         The answers used in the fit.
     statistic : {"auto", "m2", "m2_star", "c2"}
-        Statistic, which determines the margins. "auto" means C2 if all items are ordered and some
-        have more than two answers, and M2 otherwise.
+        Fit statistic, which determines the margins that are compared. "auto" means C2 if all items
+        are ordered and some have more than two answers, and M2 otherwise.
 
     Returns
     -------
     ModelFit
-        Statistic, and fit indices based on it.
+        Fit statistic, and fit indices based on it.
 
     Raises
     ------
@@ -221,7 +221,7 @@ def _quadratic(gap: FloatArray, covariance: FloatArray, slopes: FloatArray) -> f
 def _baseline(
     complete: IntArray, layout: Layout, margins: FloatArray, has_answer: BoolArray
 ) -> tuple[float, int]:
-    """Return statistic and degrees of freedom of the model of independent items."""
+    """Return the statistic and degrees of freedom of the model of independent items."""
     n, items = complete.shape
     answers = layout.single.shape[1]
     shares = np.stack([(complete == c).mean(axis=0) for c in range(answers)], axis=1)[:, :, None]
@@ -267,7 +267,7 @@ def _correlations(products: FloatArray, mean: FloatArray) -> FloatArray:
 def _indices(
     name: str, model: tuple[float, int], baseline: tuple[float, int], n: int, srmsr: float
 ) -> ModelFit:
-    """Return fit indices from the statistics of the model and of independence."""
+    """Return fit indices from the statistics of the model and of the independence model."""
     from scipy.stats import chi2
 
     (value, df), (zero, free) = model, baseline

@@ -112,7 +112,7 @@ def item_tests(
 
 
 def _ratio(larger: Fitted, smaller: Fitted) -> tuple[float, float]:
-    """Return the likelihood ratio and degrees of freedom; NaN if a fit failed."""
+    """Return the likelihood-ratio statistic and degrees of freedom; NaN if a fit failed."""
     df = float(larger.size - smaller.size)
     if not (larger.top.convergence.converged and smaller.top.convergence.converged):
         return float("nan"), df
@@ -183,7 +183,7 @@ class DifferentialItems(Result):
     groups : tuple
         Names of the groups.
     method, adjustment : str
-        Test and adjustment of the p-values.
+        Kind of test, and adjustment of its p-values.
     rounds : int
         Number of purification rounds.
     alpha : float

@@ -54,7 +54,7 @@ class Places:
         return np.concatenate([self.items[group].ravel(), own])
 
     def with_free(self, x: FloatArray, larger: "Places") -> FloatArray:
-        """Copy parameters x at these positions to a layout with more free parameters."""
+        """Copy parameters x of this layout to a layout with more free parameters."""
         out = np.empty(larger.size)
         out[larger.items] = x[self.items]
         out[larger.n_items :] = x[self.n_items :]
@@ -154,7 +154,7 @@ class Height:
 
 
 def height(model: Groups, x: FloatArray, grids: list[Grid]) -> Height:
-    """Return objective and gradient."""
+    """Return the objective and its gradient at a point."""
     items, means, sds = model.unpack(x)
     prior, total, _ = model.prior(x)
     total = np.append(total, 0.0)

@@ -43,7 +43,8 @@ class MultidimensionalAbilities(Result):
     Attributes
     ----------
     ability, se : ndarray of shape (respondents, m)
-        Posterior means and SDs; NaN with a reason for respondents without answers.
+        Posterior means and SDs of the abilities; NaN with a reason for respondents without
+        answers.
     covariance : ndarray of shape (respondents, m, m)
         Posterior covariances.
     reliability : ndarray of shape (m,)

@@ -12,8 +12,8 @@ for three. With more items a common grid needs more nodes, whereas adaptive rule
 number of nodes is checked at the optimum: finer rules are adopted until the next finer rule does
 not change the parameters appreciably.
 
-With more than three abilities, product rules have too many nodes. In this case, the likelihood of
-each pattern is integrated by importance sampling over the pattern's own segment of a quasi-random
+With more than three abilities, product rules have too many nodes. Instead, the likelihood of each
+pattern is integrated by importance sampling over the pattern's own segment of a quasi-random
 sequence. Nodes are the same in all steps, so that the objective is smooth. Unlike with stochastic
 approximation, the optimisation converges to a point, and the likelihood is available. Other
 segments of the sequence measure the integration error.
@@ -121,7 +121,7 @@ def _scaled(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
 def improved(
     problem: Problem, point: Point, step: FloatArray, rule: Rule, *, halvings: int = 12
 ) -> Point | None:
-    """Take a step, which is halved while it lowers the objective; None on failure."""
+    """Take a step, which is halved while it lowers the objective; return None on failure."""
     for halving in range(halvings):
         place = point.place.moved(step, 0.5**halving)
         if not admissible(place.correlation):
@@ -217,7 +217,7 @@ def _longest(step: FloatArray) -> float:
 def _newton_step(
     problem: Problem, point: Point, rule: Rule, matrix: Information, step: FloatArray
 ) -> Point | None:
-    """Take a Newton step, which is halved while it lowers the objective; None on failure."""
+    """Take a Newton step, halved while it lowers the objective; return None on failure."""
     # Nodes move with the parameters. Near the optimum the objective may therefore decrease because
     # of integration error although the gradient decreases. Such a step is accepted if the next
     # step is at most half as long.

@@ -62,7 +62,7 @@ class DenseInformation:
 
 @dataclass(frozen=True, slots=True)
 class LowRankInformation:
-    """Inverse, computed from the blocks of D and the scaled rows of V (no full matrix)."""
+    """Inverse information, from blocks of D and scaled rows of V, without forming the matrix."""
 
     roots: FloatArray  # (J, p, p) inverse Cholesky factors of the blocks
     tail: FloatArray  # (c, c) inverse Cholesky factor of C

@@ -11,8 +11,8 @@ echelon form). Any rotation of factor analysis can be applied afterwards. In the
 form, a table defines which items load on which abilities, and abilities may correlate.
 
 Starting values are principal components of the answers (exploratory) or signs of item-rest
-covariances (confirmatory). With fewer respondents than items, neither method needs an item-by-item
-matrix.
+covariances (confirmatory). With fewer respondents than items, neither kind of starting value needs
+an item-by-item matrix.
 
 References
 ----------

@@ -102,12 +102,12 @@ class Posterior:
 
     @property
     def mean(self) -> FloatArray:
-        """Posterior means (U, m)."""
+        """Posterior means of the abilities for each pattern (U, m)."""
         return np.asarray(np.einsum("uq,uqk->uk", self.share, self.theta))
 
     @property
     def covariance(self) -> FloatArray:
-        """Posterior covariances (U, m, m)."""
+        """Posterior covariances of the abilities for each pattern (U, m, m)."""
         gap = self.theta - self.mean[:, None]
         return np.asarray(np.einsum("uq,uqk,uql->ukl", self.share, gap, gap))
 

@@ -131,7 +131,7 @@ def make_problem(
     precisions: FloatArray,
     eta: float = 0.0,
 ) -> Problem:
-    """Return the problem of the patterns."""
+    """Return the optimisation problem of the answer patterns."""
     rows, items = patterns.codes.shape
     width = -(-items // WIDTH) * WIDTH
     yes, asked = np.zeros((rows, width)), np.zeros((rows, width))
@@ -232,7 +232,7 @@ def bounded(problem: Problem, place: Place) -> Place:
 
 
 def _held(place: Place, gradient: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Return the gradient without components beyond the bounds, and a mask of such items."""
+    """Return the gradient without slope components beyond the bounds, and a mask of such items."""
     slopes, by = place.slopes, gradient[:, :-1]
     length = np.sqrt((slopes**2).sum(axis=1))
     outward = (slopes * by).sum(axis=1) / np.maximum(length, 1e-300)

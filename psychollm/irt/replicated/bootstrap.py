@@ -90,7 +90,7 @@ def bootstrap_fit(
     OptionError
         If the statistic does not exist.
     ShapeError
-        If items or respondents differ from the fit.
+        If the items or respondents differ from the items or respondents of the fit.
 
     Examples
     --------

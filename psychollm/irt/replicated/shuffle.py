@@ -59,7 +59,7 @@ from psychollm.irt.replicated.statistics import (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SlopeNull(Result):
-    """Fit compared with fits to shuffled answers.
+    """Comparison of a fit with fits to shuffled answers.
 
     Attributes
     ----------

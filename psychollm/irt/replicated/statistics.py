@@ -107,7 +107,7 @@ def _q3_max(fit: IRTFit, table: Responses) -> float:
 
 
 def _ld_max(fit: IRTFit, table: Responses) -> float:
-    """Return the largest X2 of a pair."""
+    """Return the largest X2 of any pair of items."""
     x2 = _pairs(local_dependence(fit, table).x2)
     return float(np.nanmax(x2)) if np.isfinite(x2).any() else float("nan")
 
@@ -173,7 +173,7 @@ TIE = 1e-9  # values that differ by less, relative to their SD, are tied
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class FitNull(Null):
-    """`Null` of a fit statistic, with one value per item, pair or respondent.
+    """Null distribution of a fit statistic, with one value per item, pair or respondent.
 
     Attributes
     ----------
@@ -222,20 +222,20 @@ class FitNull(Null):
         scheme: str,
         fit: IRTFit,
     ) -> FitNull:
-        """Combine an observed statistic with its draws; their last column marks failed fits.
+        """Combine an observed statistic with its draws, whose last column marks failed fits.
 
         Parameters
         ----------
         statistic : FitStatistic
-            Statistic, with its direction.
+            Fit statistic, with the direction of its test.
         observed : ndarray of shape (values,)
-            Statistic of the data.
+            Fit statistic of the observed data.
         rows : ndarray of shape (n, values + 1)
             Statistic of each replicate; the last column is 1 for fits that did not converge.
         scheme : str
             Kind of replicates: "parametric bootstrap" or "shuffled answers".
         fit : IRTFit
-            Fitted model, for the labels of the values.
+            Fitted model, which provides the labels of the values.
         """
         draws = np.ascontiguousarray(rows[:, :-1])
         n = np.isfinite(draws).sum(axis=0)

@@ -1,4 +1,4 @@
-r"""Accelerated EM for a marginal likelihood that is read in ranges.
+r"""Accelerated EM for a marginal likelihood of answers that are read in ranges.
 
 A step is a Fisher scoring step of each item under the posteriors of abilities, followed by
 standardisation of abilities to mean 0 and SD 1 (parameter expansion, as in `irt.climb`). The mean
@@ -122,7 +122,7 @@ class StreamedProblem:
         )
 
     def at(self, parameters: FloatArray, abilities: StreamedAbilities) -> StreamedPoint:
-        """Compute likelihood and gradient."""
+        """Compute the likelihood of the answers and its gradient."""
         return self.completed(self.seen(parameters, abilities))
 
     def after(self, point: StreamedPoint) -> StreamedPoint | None:

@@ -1,7 +1,7 @@
 """Data passes like those of `Compiled`, with torch on a GPU or any other torch device.
 
 Contributions of all cells of a block are computed together, one row per cell, in 64 bits, and
-summed by respondent or item. On a GPU the order of these sums is not fixed.
+summed by respondent or item. On a GPU, the order of summation is not fixed.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ PIECE = 1 << 22  # largest number of entries of an array over the cells of a blo
 
 
 def torch() -> Any:
-    """Return the module torch."""
+    """Return the `torch` module."""
     return require("torch", extra="steering", purpose="device=")
 
 

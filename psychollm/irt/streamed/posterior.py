@@ -110,7 +110,7 @@ def rules(n_nodes: int) -> tuple[FloatArray, FloatArray]:
 
 
 def nodes_for(answers: AnyArray, counts: Sequence[tuple[int, int]]) -> int:
-    """Return the number of nodes that these numbers of answers (N,) require."""
+    """Return the number of nodes that the given numbers of answers (N,) require."""
     few = float(np.quantile(answers, 0.01))
     return next(k for least, k in counts if few >= least)
 
