@@ -1,8 +1,8 @@
 """Protocols of an item bank, for lower-layer code that asks models its questions.
 
-A session draws questions, and accepts their answers in any order. It estimates the score over the
-whole bank from the questions drawn before the first unanswered one. Using all answers would
-overrepresent questions that are answered quickly.
+A session draws questions, and accepts their answers in any order. The session estimates the score
+over the whole bank from the questions drawn before the first unanswered question. Using all
+answers would overrepresent questions that are answered quickly.
 """
 
 from collections.abc import Mapping, Sequence

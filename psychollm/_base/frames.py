@@ -118,8 +118,7 @@ def labelled(data: Any) -> Any:
 
     If rows are only numbered, the first column becomes their labels when it has a name such as
     "model" or "question" and distinct numbers. The first column also becomes the labels when it
-    contains text and all other columns contain numbers. In the second, it contains text and all
-    other columns contain numbers.
+    contains text and all other columns contain numbers.
     """
     data = in_pandas(data)
     if not _is_pandas(data) or data.ndim != 2 or data.shape[1] < 2 or data.empty:

@@ -149,7 +149,7 @@ def _client(backend: Any) -> Any:
 
 
 def _taken(results: Any) -> Generator[Any]:
-    """Yield results without joblib's warnings if the caller stops early."""
+    """Yield results, and suppress joblib's warnings if the caller stops early."""
     try:
         for result in results:  # noqa: UP028 - `yield from` would close them before we can
             yield result
@@ -309,7 +309,7 @@ _LIMIT = _Limit()
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to one thread."""
+    """Within the context, limit BLAS to one thread."""
     _LIMIT.enter()
     try:
         yield
@@ -321,7 +321,7 @@ class Progress(Protocol):
     """Protocol of a progress bar."""
 
     def update(self, n: int) -> object:
-        """Advance by `n` units."""
+        """Advance the progress bar by `n` units."""
 
     def close(self) -> None:
         """Release the terminal line."""

@@ -75,14 +75,14 @@ class Result(Record):
                 setattr(cls, name, property(entry(value.fget), doc=value.__doc__))
 
     def _axes(self) -> "Axes | None":
-        """Return the axes of this result; overridden if they depend on its contents."""
+        """Return the axes of this result; subclasses override it if axes depend on contents."""
         return self._AXES
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the result's table, with a row per model, item or pair and a column per quantity.
 
         Columns of interval bounds end in ``lower`` and ``upper``; `flag` or `reason` gives the
-        reason of an undefined number.
+        reason for an undefined number.
 
         Raises
         ------

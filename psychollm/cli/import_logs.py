@@ -142,7 +142,7 @@ class Choices(Command):
 
     @property
     def selection(self) -> dict[str, Any]:
-        """Arguments of the readers of logs."""
+        """Arguments for the functions that read logs."""
         from psychollm.cli.notes import watched
 
         return {
@@ -222,7 +222,7 @@ class Import(Logs):
 
     @property
     def files(self) -> dict[str, Path]:
-        """Files to write, by name of the option."""
+        """Files to write, by option name."""
         named = {"out": self.out, "long": self.long, "confidence": self.confidence}
         return {name: path for name, path in named.items() if path is not None}
 

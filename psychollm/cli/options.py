@@ -62,7 +62,7 @@ def option(
     Parameters
     ----------
     help : str
-        Description; the default is appended.
+        Description of the option, to which the default is appended.
     metavar : str, optional
         Placeholder for the value in the help.
     default : object, optional
@@ -107,7 +107,7 @@ class Command(ABC):
 
     @classmethod
     def chosen_by(cls, typed: argparse.Namespace) -> "type[Command]":
-        """Return the class of the typed command, which is this class or that of a subcommand."""
+        """Return the class of the typed command: this class or the class of a subcommand."""
         return cls
 
     @classmethod

@@ -58,7 +58,7 @@ class Completion(Command):
 
 
 class Help(Command):
-    """Command that runs if the user names none."""
+    """Command that runs if the user names no command."""
 
     def run(self) -> int:
         """Print the commands."""

@@ -295,7 +295,7 @@ def _amount(tokens: int, cost: float) -> str:
 
 @dataclass(slots=True)
 class _Found:
-    """Results of a run."""
+    """Results of a run of a study."""
 
     study: str
     stages: list[dict[str, Any]] = field(default_factory=list)
@@ -316,7 +316,7 @@ def _studies_in(staged: "StagedPlan") -> list[str]:
 
 
 def prompts_of(path: Path) -> "tuple[Prompt, ...]":
-    """Return the first prompts of a plan, which it lists or which its study settings define."""
+    """Return the first prompts of a plan, which the plan lists or its study settings define."""
     from psychollm.collect.plan import read_plan, table_of
 
     tables = table_of(path).get("study")
@@ -441,7 +441,7 @@ def _tables(study: StudyName, table: Any, path: Path) -> dict[str, Any]:
 
 
 def _step(name: str, table: Mapping[str, Any], path: Path) -> "Step":
-    """Return a later stage with its settings."""
+    """Return a later stage of a study, with its settings."""
     from psychollm.cli.settings import settings
     from psychollm.collect.staged import Step
     from psychollm.instruments.stages import STAGES

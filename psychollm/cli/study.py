@@ -203,7 +203,7 @@ class OfTables(ByGroups, Resampled):
 
     @property
     def with_page(self) -> bool:
-        """Whether to write a page."""
+        """Whether to write a report page."""
         return self.report and not self.streams
 
     def read(self) -> Callable[[], Found]:

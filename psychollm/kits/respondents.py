@@ -48,9 +48,9 @@ class Respondents(ABC):
     models : sequence of str
         Names of the models.
     seed : int
-        Seed of replies and parameters.
+        Seed of the random replies and parameters.
     held : int
-        Number of replies in the store, so that a resumed run draws new random numbers.
+        Number of replies in the store; a resumed run therefore draws new random numbers.
     """
 
     INSTRUMENTS: ClassVar[frozenset[str]]
@@ -122,7 +122,7 @@ class Respondents(ABC):
 
 
 def turn(values: Sequence[T], number: int) -> T:
-    """Return the value for a model by the model's number; the values repeat cyclically."""
+    """Return the value at a model's index, repeating the values cyclically."""
     return values[number % len(values)]
 
 

@@ -1,4 +1,4 @@
-"""Plot of F-beta of every model over beta."""
+"""Plot of each model's F-beta score as a function of beta."""
 
 from typing import TYPE_CHECKING
 
@@ -84,7 +84,7 @@ def plot_f_beta(result: "FBeta", *, ax: "Axes | None" = None) -> "Axes":
 
 
 def _curve(ax: "Axes", result: "FBeta", model: int, colour: str | None) -> None:
-    """Draw one model's curve, solid where it exceeds always answering yes, otherwise dotted."""
+    """Draw a model's curve, solid where it exceeds always answering yes, and dotted elsewhere."""
     value = result.value[model]
     above = value > result.all_yes[model]
     name = f"curve {result.labels[model]}"

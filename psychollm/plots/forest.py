@@ -54,13 +54,13 @@ def plot_forest(
     """Draw a forest plot of one or several estimates of the same models.
 
     Hollow marks denote flagged values; ``to_frame()`` returns the flags. A row without a value
-    shows the reason. Estimates without any value are omitted; the colours of the other estimates
-    do not change.
+    shows why the value is missing. Estimates without any value are omitted; the colours of the
+    other estimates do not change.
 
     Parameters
     ----------
     estimates : Estimate or sequence of Estimate
-        Values, intervals and reasons of the same models in the same order.
+        Values, intervals and reasons for missing values, of the same models in the same order.
     names : sequence of str, optional
         Names in the legend, by default the names of the estimates.
     reference : float, optional

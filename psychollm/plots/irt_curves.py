@@ -53,7 +53,7 @@ def plot_item_curves(
     fit : IRTFit
         Result of `fit_irt`.
     what : {"probability", "information"}
-        Item characteristic curves or item information curves.
+        Result that contains item characteristic curves or item information curves.
     items : sequence of labels, optional
         Items to colour and label.
     ax : Axes, optional

@@ -58,7 +58,7 @@ def keep_points(
 
 
 def keep_line(ax: "Axes", x: Any, y: Any, text: str, *models: Any) -> None:
-    """Store the mark of a curve without its points that are not finite."""
+    """Store the mark of a curve, omitting points that are not finite."""
     at = np.column_stack([x, y]).astype(np.float64)
     at = at[np.isfinite(at).all(axis=1)]
     _keep(ax, "line", at[:: max(1, len(at) // _CORNERS)], text, models)

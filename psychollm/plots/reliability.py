@@ -202,16 +202,16 @@ def plot_reliability(
 
     The model is calibrated on the diagonal and overconfident below it. For a `Corp` result, the
     line is the isotonic curve, and rings are observed accuracies, sized by the number of answers.
-    For binned errors, the line connects the bins, which have Wilson intervals. For smooth errors,
-    the line is the smooth curve. ``result.curve(model)``, ``result.bins`` or ``result.curve``
-    contains the numbers.
+    For binned errors, the line connects the bins, which have Wilson intervals. For smooth
+    calibration errors, the line is the smooth curve. ``result.curve(model)``, ``result.bins`` or
+    ``result.curve`` contains the numbers.
 
     Parameters
     ----------
     result : Corp, BinnedCalibrationError or SmoothCalibrationError
         Result of `corp`, `calibration_error` or `smooth_calibration_error`.
     model : hashable, optional
-        Label of the model, by default the first.
+        Label of the model to draw, by default the first model.
     error : BinnedCalibrationError or SmoothCalibrationError, optional
         Calibration error to print in the diagram, with its expectation under calibration.
     band : {"consistency", "confidence", "both", "none"}

@@ -61,7 +61,7 @@ def plot_scree(
 ) -> "Axes":
     """Draw observed eigenvalues with the 90 % range of the replicates of each null distribution.
 
-    The method ``to_frame`` of each null returns the numbers.
+    The method ``to_frame`` of each null distribution returns the numbers.
 
     Parameters
     ----------

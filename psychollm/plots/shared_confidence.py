@@ -46,7 +46,7 @@ FigureName: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """The function that draws a figure, and its size in inches."""
+    """Function that draws a figure, with the size of the figure in inches."""
 
     draw: Callable[["SharedConfidence", "Axes"], object]
     width: float

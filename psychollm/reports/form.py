@@ -91,7 +91,7 @@ def _asked(prompts: Iterable[Prompt]) -> list[dict[str, Any]]:
 
 
 def for_people(prompt: Prompt) -> bool:
-    """Return whether people get a prompt, which is no repeat and not for one model or a judge."""
+    """Return True unless a prompt is a repeat or is meant for a single model or a judge."""
     return prompt.repeat == 0 and prompt.to is None and "judges" not in prompt.about
 
 

@@ -25,7 +25,7 @@ A table is ``{"columns": index, "index": index, "data": [column, ...]}``. An ind
 [...]}``. A column is ``[dtype, values]``: an array for NumPy's types, a list for objects, text and
 the types of pandas with missing values (null), and ``["category", ordered, categories, codes]``.
 
-A file may name results, frozen dataclasses, named tuples and enumerations. It cannot cause an
+A file may name results, frozen dataclasses, named tuples and enumerations. A file cannot cause an
 arbitrary import: the sources of the package are first searched for the class, and only a module
 that defines it is imported. A class that moved to another module is found if its name is unique.
 """
@@ -365,7 +365,7 @@ def _from_bits(text: str) -> float:
 
 
 def check_hashes(values: Sequence[Any]) -> None:
-    """Raise `ValueError` if many different values share a hash, as in an attack on dicts."""
+    """Raise `ValueError` if many different values have the same hash, as in an attack on dicts."""
     hashes = [(_hash(value), value) for value in values]
     for one, n in Counter(digest for digest, _ in hashes).most_common():
         if n <= MOST_ALIKE:

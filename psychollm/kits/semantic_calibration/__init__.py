@@ -1,4 +1,4 @@
-"""Simulation of semantic calibration (Nakkiran et al., 2025): one calibrated arm of three."""
+"""Simulation of semantic calibration (Nakkiran et al., 2025): one of three arms is calibrated."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,7 +20,7 @@ class Simulated(Respondents):
     INSTRUMENTS = frozenset({"semantic_sampling"})
 
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Draw one of two answers; with a power of 1, the drawing probability is calibrated."""
+        """Draw one of two answers; draws are calibrated if the model's power is 1."""
         drawn = self.rng("question", prompt.item)
         chance = drawn.uniform(0.5, 1.0)
         likelier_is_right = drawn.random() < chance

@@ -1,4 +1,4 @@
-"""Page of the comparison of arms."""
+"""Report page of the comparison of arms."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

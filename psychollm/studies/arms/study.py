@@ -250,7 +250,7 @@ def compare_arms(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> ArmStudy:
-    """Compare the arms of one instrument, by model and over models.
+    """Compare the arms of one instrument, for each model and over all models.
 
     Parameters
     ----------

@@ -5,8 +5,8 @@ wide, and their coverage is still too low. Without clusters, the intervals of di
 combine Wilson intervals of the scores (`psychollm.reliability.means.combined_intervals`). With
 clusters, which may be few, the intervals of differences remain Student's t intervals.
 
-If nearly all of n questions have the same value, the estimated variance is too small. One question
-with a value of 0 or 1 is therefore added: with V the variance of a mean p,
+If nearly all of n questions have the same value, the estimated variance is too small. Therefore,
+the variance V of a mean p is computed as if one question with a value of 0 or 1 were added:
 
 .. math:: V^+ = \max\Big(V, \, \frac{n V + p (1 - p) / n}{n + 1}\Big).                    \quad (1)
 

@@ -2,8 +2,8 @@ r"""Extrapolate to more attempts at the same questions with a beta-binomial mode
 
 A model's success probabilities :math:`p_q` over questions follow a beta distribution with
 parameters a and b, so its successes s in n attempts are beta-binomial. The posterior of (a, b) is
-computed on a grid of means and concentrations, with a flat prior on the grid. Given (a, b), the
-posterior of a success probability is
+computed on a grid of means and concentrations, with a flat prior on the grid. Given (a, b), a
+success probability has the posterior distribution
 
 .. math:: p_q \mid s_q \sim \mathrm{Beta}(a + s_q, \; b + n_q - s_q).                     \quad (1)
 

@@ -156,7 +156,7 @@ def _estimate(
 
 
 def _unbeaten(score: FloatArray, cost: FloatArray) -> BoolArray:
-    """Return whether no other model beats each model, from successes and costs (..., models)."""
+    """Return whether each model is unbeaten by all others, from scores and costs (..., models)."""
     better = score[..., None, :] - score[..., :, None]  # the last axis indexes the rivals
     cheaper = cost[..., :, None] - cost[..., None, :]
     beats = (better >= 0.0) & (cheaper >= 0.0) & ((better > 0.0) | (cheaper > 0.0))

@@ -1,4 +1,4 @@
-"""Page of the study of several attempts."""
+"""Report page of the study of several attempts."""
 
 from typing import TYPE_CHECKING
 

@@ -234,7 +234,7 @@ class Attempts(Study, Result):
         level : float, optional
             Coverage of the intervals; by default, the level of the study.
         bootstrap : int or Bootstrap
-            Resamples of questions, or of their clusters.
+            Number of resamples of questions, or of their clusters.
         rng : Generator, int or None
             Source of randomness.
 

@@ -1,14 +1,14 @@
 r"""Decompose the variance of one attempt into question, model, interaction and error.
 
 Let p be the proportion of successes in the n attempts of one model at one question (a cell). The
-variance of attempts within cells, :math:`\sigma^2_e`, is estimated by the mean of
-:math:`n p (1 - p) / (n - 1)`. Half the mean squared difference between the proportions of two
-cells, minus their mean sampling variance, estimates
+variance of attempts within cells, :math:`\sigma^2_e`, is estimated by the mean of :math:`n p (1 -
+p) / (n - 1)`. Half the mean squared difference between the proportions of two cells, minus their
+mean sampling variance, estimates a sum of components:
 
 .. math:: \begin{aligned}
           \text{one question, two models:} \quad & \sigma^2_m + \sigma^2_{mq}, \\
           \text{one model, two questions:} \quad & \sigma^2_q + \sigma^2_{mq}, \\
-          \text{neither in common:} \quad & \sigma^2_m + \sigma^2_q + \sigma^2_{mq},
+          \text{neither in common:} \quad & \sigma^2_m + \sigma^2_q + \sigma^2_{mq}.
           \end{aligned}                                                                   \quad (1)
 
 Solving equations (1) gives the variance components of models, questions and interaction, for any

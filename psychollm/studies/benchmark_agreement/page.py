@@ -1,4 +1,4 @@
-"""Page on the agreement of two benchmarks."""
+"""Report page on the agreement of two benchmarks."""
 
 from typing import TYPE_CHECKING
 

@@ -2,7 +2,7 @@ r"""Agreement of two benchmarks on the ranking of models, corrected for sampling
 
 Two benchmarks rank models differently because they measure different abilities, and because each
 benchmark is a sample of questions. The rank correlation of the observed scores mixes differences
-in ability with sampling noise. Here the true scores of models in both benchmarks are assumed to be
+in ability with sampling noise. The true scores of models in both benchmarks are assumed to be
 bivariate normal across models. The correlation :math:`\rho` of the true scores is estimated from
 the observed scores and their known sampling errors (`true_correlation`).
 
@@ -21,7 +21,8 @@ If the true scores correlate perfectly, the expected correlation of the observed
 distinguish the models, and the correlation is undefined.
 
 Let :math:`\pi_-` be the probability that the benchmarks order two random models oppositely by
-their true scores. This probability and Kendall's rank correlation :math:`\tau` of true scores are
+their true scores. The probability :math:`\pi_-` and Kendall's rank correlation :math:`\tau` of
+true scores are functions of :math:`\rho`:
 
 .. math:: \pi_- = \arccos(\rho) / \pi, \qquad
           \tau = 1 - 2 \pi_- = 2 \arcsin(\rho) / \pi.                                     \quad (2)
@@ -173,7 +174,7 @@ class BenchmarkAgreement(Study, Result):
         return axes
 
     def outcome(self, *, smallest: SmallestEffects = SMALLEST) -> Outcome:
-        """Return the outcome of the proportion of opposite pairs.
+        """Return the outcome for the proportion of pairs that the benchmarks order oppositely.
 
         Parameters
         ----------
@@ -311,7 +312,7 @@ def benchmark_agreement(
     Raises
     ------
     LabelError
-        If no model is in both benchmarks, or clusters lack a question.
+        If no model is in both benchmarks, or a question has no cluster.
     ShapeError
         If fewer than three models have scores in both benchmarks, or a benchmark has only one
         question or cluster.

@@ -16,7 +16,7 @@ Without sampling errors, the profile of D exceeds its minimum by :math:`-(K - 1)
 r^2)`, where K is the number of models, r the correlation of the means and :math:`\tilde r = (r -
 \rho) / (1 - r \rho)`. If :math:`\rho = 0`, :math:`\tilde r \sqrt{(K - 2) / (1 - \tilde r^2)}` has
 Student's t distribution with K - 2 degrees of freedom. The interval therefore contains each
-:math:`\rho` whose profile exceeds the minimum by at most
+:math:`\rho` whose profile exceeds the minimum by at most the limit
 
 .. math:: (K - 1) \log\big(1 + t_{K - 2}^2 / (K - 2)\big).                                \quad (3)
 
@@ -122,7 +122,7 @@ def _lowest(
 
 
 def deviance(point: FloatArray, x: FloatArray, v: FloatArray) -> tuple[float, FloatArray]:
-    """Return the deviance (2) and its derivatives by both log SDs and the correlation."""
+    """Return the deviance (2) and its gradient with respect to log SDs and the correlation."""
     first, second = np.exp(point[:2])
     shared = point[2] * first * second
     covariance = v + np.array([[first**2, shared], [shared, second**2]])

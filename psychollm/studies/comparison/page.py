@@ -1,4 +1,4 @@
-"""Page of a comparison of models."""
+"""Report page of a comparison of models."""
 
 from typing import TYPE_CHECKING
 

@@ -3,8 +3,8 @@ r"""Compare models by their scores on the same questions, with simultaneous boun
 Each pair of models is compared on the questions that both answered. The intervals of all
 differences :math:`\theta_i - \theta_j` are simultaneous (`score_differences`, "max_t"). Let
 :math:`W_i` be the set of models that are significantly worse than model i, :math:`B_i` the set of
-models that are significantly better, and K the number of models. The bounds of the rank of model i
-are
+models that are significantly better, and K the number of models. Equation (1) gives the bounds of
+the rank of model i:
 
 .. math:: [1 + |B_i|, \; K - |W_i|].                                                      \quad (1)
 
@@ -350,7 +350,7 @@ class Comparison(Study, Result):
         return f"{text}, rank {self._bounds(row)}, tier {tier}{self.part(row)}" if tier else text
 
     def part(self, row: int) -> str:
-        """Return the set of a model in words, "" if all models are connected."""
+        """Return the connected set of a model in words, "" if all models are connected."""
         return f" of set {self.component[row]}" if self.component.max() > 1 else ""
 
     def _bounds(self, row: int) -> str:
@@ -405,7 +405,7 @@ def compare(
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage or template.
     tasks : array_like (questions,), optional
-        Task of each question; every task then has equal weight.
+        Task of each question; if tasks are given, every task has equal weight.
     people : DataFrame, array_like or path, optional
         Scores of people on the same questions: a table, or a file for `read_people`. With people's
         scores, all questions have equal weight.

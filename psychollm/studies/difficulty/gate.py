@@ -190,9 +190,10 @@ class GateFit(Study, Result):
         """Return comparisons of the gate with the other rules.
 
         With `own`, the verdict compares the risks of the gate and of the model's self-report at
-        equal coverage. Further findings compare the gate with the factor score and with always
-        answering. The comparison with always answering uses risk if a risk was the goal, and
-        F-beta otherwise. `smallest.share` is the smallest effect of interest.
+        equal coverage. Further findings compare the gate with the factor score and with the rule
+        of always answering. The comparison with the rule of always answering uses risk if the goal
+        was a limit on risk, and F-beta otherwise. `smallest.share` is the smallest effect of
+        interest.
         """
         own = self.at_own_share
         found = []
@@ -230,7 +231,7 @@ class GateFit(Study, Result):
         )
 
     def _beside_always(self, smallest: float, *, key: bool) -> Finding:
-        """Return the comparison of the gate with always answering."""
+        """Return the comparison of the gate with the rule of always answering."""
         name = "risk" if self.gate.goal.startswith("risk") else "f_beta"
         lead = getattr(self, name).difference("gate", "always answer")
         shown = outcome(lead.interval, smallest=smallest)

@@ -5,7 +5,8 @@ threshold maximises F-beta, or it maximises coverage subject to a limit on the p
 answers. The curve and the threshold are fitted to out-of-fold predictions of inner folds. Outer
 folds evaluate the whole procedure, so the results account for the uncertainty of the threshold.
 Let b be the number of questions that are answered correctly, s the number that are answered, and t
-the number that would be answered correctly if all were answered. Then
+the number that would be answered correctly if all were answered. F-beta is then a function of b, s
+and t:
 
 .. math:: F_\beta = \frac{(1 + \beta^2) b}{\beta^2 t + s}.                                \quad (1)
 
@@ -114,7 +115,7 @@ def fit_gate(
         Correctness of the model's answers: 1 for correct, 0 for wrong; questions with NaN are
         excluded.
     f_beta : float, optional
-        Beta of the F-beta to maximise; 1 if neither `f_beta` nor `risk` is passed.
+        Beta of the F-beta score to maximise; 1 if neither `f_beta` nor `risk` is passed.
     risk : float, optional
         Largest acceptable proportion of wrong answers among answered questions. `risk` cannot be
         combined with `f_beta`.

@@ -1,4 +1,4 @@
-"""Pages of the difficulty study and of the gate."""
+"""Report pages of the difficulty study and of the gate."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -2,7 +2,7 @@ r"""Validation of inputs, assignment of questions to folds, and ridge regression
 
 Let X be the centred features, y the outcome and :math:`H = 11^\top/n + X (X^\top X + \lambda
 I)^{-1} X^\top`. If a group g of questions is held out, no refit is needed, because its prediction
-errors are exactly
+errors follow exactly from the full fit:
 
 .. math:: e_g = (I - H_{gg})^{-1} (y - H y)_g.                                            \quad (1)
 
@@ -133,7 +133,7 @@ class Questions:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Ridge regression with the scaling of its features."""
+    """Ridge regression, with the means and scales of its features."""
 
     words: Words | None
     mean: FloatArray | None  # (features,)

@@ -1,14 +1,15 @@
 r"""Prediction of the shared difficulty of questions from their text.
 
 If models say yes to the same questions because of their wording, the text should predict the
-common factor. Ridge regression predicts factor scores of held-out questions from their text. The
-predictions are compared with the mean score of the fitted questions by
+common factor. Ridge regression predicts factor scores of held-out questions from their text. R
+squared compares the errors of the predictions with the errors of the mean score of the fitted
+questions:
 
 .. math:: R^2 = 1 - \frac{\sum (y - \hat y)^2}{\sum (y - \bar y_{\text{fit}})^2}.         \quad (1)
 
-The verdict also compares the text with the length of the text as predictors. If questions share
-templates, pass the templates as `groups`. Without groups, a regression that learned a template
-predicts other questions of the same template too well.
+The verdict also compares two predictors, the text and its length. If questions share templates,
+pass the templates as `groups`. Without groups, a regression that learned a template predicts other
+questions of the same template too well.
 
 Intervals reflect the sampling of the predicted questions, with the fitted regressions held fixed.
 """

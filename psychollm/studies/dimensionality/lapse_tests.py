@@ -86,7 +86,7 @@ class WithLapses(Result):
     def p_value(self) -> float:
         """P-value of Fisher's combination of the score test and the test of the proportion.
 
-        Both tests are nearly independent.
+        The score test and the test of the proportion are nearly independent.
         """
         product = self.test.p_value * self.second_share.p_value
         return float(chdtrc(4, -2.0 * np.log(product)))
@@ -184,7 +184,8 @@ def _probabilities(
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return probabilities (1) of yes and no, and derivatives of the probability of yes.
 
-    Derivatives by the argument have shape (k, Q), and by the parameters (k, 4, Q).
+    Derivatives with respect to the argument have shape (k, Q), and with respect to the parameters
+    (k, 4, Q).
     """
     a, b, low, high = (column[:, None] for column in parameters.T)
     z = a * nodes + b

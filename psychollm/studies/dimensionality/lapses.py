@@ -1,15 +1,15 @@
 r"""Fit one factor to models that lapse or guess.
 
 A model may answer some questions independently of their content: it guesses, its reply is cut off,
-or its reply is parsed wrongly. With asymptotes :math:`c_i` and :math:`d_i`, the probability that
-it says yes to a question with factor score f is
+or its reply is parsed wrongly. With asymptotes :math:`c_i` and :math:`d_i`, model i says yes to a
+question with factor score f with the probability
 
 .. math:: P_i(f) = c_i + (d_i - c_i)\,\Phi(a_i f + b_i).                                \quad (1)
 
 The lapse rate of model i is :math:`c_i + 1 - d_i`. Pair counts alone cannot distinguish lapses
-from a second factor, but whole answer patterns can. Therefore (1) is fitted to answer patterns
-(`fit_irt`, 4PL with the probit link). Because a single model has few lapses, slopes and logits of
-asymptotes have hierarchical priors whose parameters are estimated from all models.
+from a second factor, but whole answer patterns can. Model (1) is therefore fitted to answer
+patterns (`fit_irt`, 4PL with the probit link). Because a single model has few lapses, slopes and
+logits of asymptotes have hierarchical priors whose parameters are estimated from all models.
 
 References
 ----------

@@ -90,7 +90,7 @@ class PlainSpectrum(Result):
 
     @property
     def binary_shares(self) -> FloatArray:
-        """Proportions of the eigenvalues of correlations of binary answers (phi) (k,).
+        """Eigenvalues of phi correlations of binary answers, as proportions of their sum (k,).
 
         Pearson correlations of binary answers depend on yes rates. The components of such
         correlations therefore show dimensions that the continuous signals do not have.
@@ -128,7 +128,8 @@ class Dimensionality(Study, Result):
         Fit of one factor with lapses, and tests for a second factor. The fit and the tests with
         lapses are computed, and decide the verdict, if one normal factor is rejected.
     spectrum : PlainSpectrum
-        Tetrachoric spectrum under the chosen continuity correction, with both null distributions.
+        Tetrachoric spectrum under the chosen continuity correction, with its null distributions
+        under independence and under one factor.
     factors_by_rule : mapping
         Number of factors according to each rule.
     pairwise : PairwiseLikelihood

@@ -51,8 +51,9 @@ class SharedSignals(Study, Result):
         Second factor's proportion of variance by pairwise likelihood, compared with one-factor
         replicates.
     with_lapses : WithLapses or None
-        Fit and tests with lapses, from a sample of the questions. The fit and the tests with
-        lapses are computed, and decide the verdict, if one normal factor is rejected.
+        One-factor fit with lapses and tests for a second factor, from a sample of the questions.
+        The fit and the tests with lapses are computed, and decide the verdict, if one normal
+        factor is rejected.
     loadings, thresholds : ndarray of shape (k,)
         One-factor solution by pairwise likelihood; NaN for a model with constant answers.
     n : ndarray of shape (k,)

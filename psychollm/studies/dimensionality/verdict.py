@@ -165,7 +165,7 @@ def _lapses(lapses: WithLapses) -> str:
 
 
 def _alike(groups: tuple[tuple[Hashable, ...], ...]) -> str:
-    """Return similar models in words."""
+    """Return the names of models that are more similar than the factor explains, as text."""
     if not groups:
         return ""
     named = [sentence_list(group, most=FEW) for group in groups[:PAIRS]]

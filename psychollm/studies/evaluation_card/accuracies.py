@@ -9,7 +9,8 @@ generalised accuracy :math:`G_m` is the mean over the question population:
 In answered cells, the observed scores estimate the probabilities. The crossed mixed model predicts
 the probabilities of the other cells, assuming that these cells are missing at random given its
 effects. Let :math:`v_{mq}` be the variance of one answer, :math:`n_{mq}` the number of answers,
-and :math:`P_m` the sum of the predictions for missing cells. The sampling variances are
+and :math:`P_m` the sum of the predictions for missing cells. Equation (2) gives the sampling
+variances of both accuracies:
 
 .. math:: \operatorname{Var}(\hat B_m) = \frac{1}{Q^2} \Bigl((1 + 2 \rho_m)
           \sum_{q \text{ answered}} \frac{v_{mq}}{n_{mq}} + \operatorname{Var}(P_m)\Bigr),
@@ -151,7 +152,7 @@ def accuracies(
 
 
 def _within(cells: QuestionAnswers, n: IntArray, chances: Chances | None) -> FloatArray:
-    """Return v / n of (2) (models, questions); repeated answers, if there are any, estimate v."""
+    """Return the sampling variance v / n of each cell in (2), from repeated answers if any."""
     repeated = cells.repeated > 0
     # If a model's repeated answers never differ, its estimated variance of 0 is not credible.
     own = repeated & (cells.variance.sum(axis=1, keepdims=True) > 0.0)

@@ -1,4 +1,4 @@
-"""Page of an evaluation card."""
+"""Report page of an evaluation card."""
 
 from typing import TYPE_CHECKING
 

@@ -155,7 +155,7 @@ _REACTIONS = {"invented", "hedged", "declined", "astray"}
 
 
 def _failures(study: "InferenceBoundary", kind: Hashable) -> tuple[Exhibit | None, ...]:
-    """Return kinds of failure on a type of question without an answer."""
+    """Return the kinds of failure on one type of question that has no answer."""
     failures = study.profiles[kind].failures if kind in study.profiles else None
     if failures is None:
         return ()

@@ -109,7 +109,7 @@ def monitoring_link(
     Parameters
     ----------
     study : InferenceBoundary
-        Study with the pass rates.
+        Study that contains the pass rates.
     capability : mapping, optional
         Score of each model, such as its score in another benchmark; by default the pass rate on
         answerable questions. Models without a score are excluded.

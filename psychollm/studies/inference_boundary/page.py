@@ -1,4 +1,4 @@
-"""Page of the inference boundary: rates by type, inversion, refusals, contrasts."""
+"""Report page of the inference boundary: rates by type, inversion, refusals, contrasts."""
 
 from collections.abc import Iterator
 from html import escape

@@ -263,7 +263,7 @@ def _keyword_finding(study: InferenceBoundary, loose: Estimate, difference: Esti
 
 
 def _failed(profile: BoundaryProfile) -> str:
-    """Return the number of failed answers of one type, and the kinds of failure."""
+    """Return the number of failed answers to one type of question, and the kinds of failure."""
     failures = profile.failures
     if failures is None:
         return f"type {profile.kind}: none"
@@ -283,7 +283,7 @@ def _failed(profile: BoundaryProfile) -> str:
 
 
 def _rates(study: InferenceBoundary, kind: Hashable) -> str:
-    """Return the range of the pass rates of one type."""
+    """Return the range of the pass rates on one type of question."""
     profile = study.profiles[kind]
     rate = profile.retest.rate
     if not rate.defined.any():

@@ -3,8 +3,8 @@ r"""Correct judged scores by human labels: estimate, errors and interval.
 A judge gave verdicts on the N answers of a model, and people labelled n of them; y denotes a
 label. Let g be the verdict minus its mean over all N answers, and :math:`w_q` the weights of the
 labelled answers, which sum to one and are inversely proportional to the inclusion probabilities
-:math:`\pi_q`. The difference estimator (`psychollm.estimates.corrected`) for the prediction
-:math:`\bar y + \lambda (g_q - \bar g)` is
+:math:`\pi_q`. The difference estimator (`psychollm.estimates.corrected`) uses the prediction
+:math:`\bar y + \lambda (g_q - \bar g)`:
 
 .. math:: \hat\theta = \sum_q w_q (y_q - \lambda g_q), \qquad
           \lambda = \frac{\sum_q w_q (g_q - \bar g)(y_q - \bar y)}
@@ -14,8 +14,8 @@ This estimator is known as prediction-powered inference with a tuned weight (PPI
 verdicts, the estimator is the mean of the labels within each verdict, weighted by the frequency of
 the verdict. An uninformative judge has a weight near zero.
 
-With the residuals :math:`e_q` of (1) and their leverages :math:`h_q`, the errors of models i and j
-have the covariance
+Let :math:`e_q` be the residuals of (1) and :math:`h_q` their leverages. The errors of models i and
+j have the covariance
 
 .. math:: C_{ij} = \rho_{ij} \sum_q (1 - \pi_q) \, w_{iq} w_{jq} \,
                    \frac{e_{iq} e_{jq}}{\sqrt{(1 - h_{iq})(1 - h_{jq})}}.                 \quad (2)
@@ -26,14 +26,14 @@ generalise to the question population from which the N answers are sampled, the 
 \pi` is omitted and the covariance of the mean predictions is added. With clusters, the summands
 are sums over clusters, with the correction CR2.
 
-If a judge is nearly always right, few residuals are nonzero, and (2) would be too small.
-Therefore, for each model, a quarter of the contribution of one wrong label is added to the
+If a judge is nearly always right, few residuals are nonzero, and the covariance (2) would be too
+small. Therefore, for each model, a quarter of the contribution of one wrong label is added to the
 variance of a difference, and half of the contribution to the variance of a single score.
 
 The interval of a score with binary labels and verdicts combines intervals of proportions within
 each verdict. Let :math:`p_k` be the proportion of answers with verdict k, :math:`\theta_k` the
 proportion of correct answers among them, and :math:`[l_k, u_k]` the Jeffreys interval of
-:math:`\theta_k`. By the method of variance estimates recovery, the interval of the score is
+:math:`\theta_k`. The method of variance estimates recovery gives the interval of the score:
 
 .. math:: \hat\theta - \Big(\sum_k p_k^2 (\theta_k - l_k)^2\Big)^{1/2}, \qquad
           \hat\theta + \Big(\sum_k p_k^2 (u_k - \theta_k)^2\Big)^{1/2}.                   \quad (3)
@@ -311,7 +311,7 @@ def _like_shares(found: Fit, level: float) -> FloatArray:
 def _within_verdicts(
     table: Labelled, found: Fit, strata: IntArray, level: FloatArray
 ) -> FloatArray:
-    """Return the margins of (3) (2, models)."""
+    """Return the margins of the intervals (3), an array of shape (2, models)."""
     inverse = np.where(np.isfinite(table.people), 1.0 / table.pi, 0.0)
     left = spread_of(inverse) if not table.sampled else inverse**2
     y = np.nan_to_num(table.people)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def plot_judged_scores(result: "JudgedScores", *, ax: "Axes | None" = None) -> "Axes":
     """Plot each model's estimated human score with its interval, and the judge's score.
 
-    The best model is on top; a line connects the two scores.
+    The best model is on top; a line connects both scores of a model.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Page of judged scores."""
+"""Report page of judged scores."""
 
 from typing import TYPE_CHECKING
 

@@ -2,7 +2,8 @@ r"""Plan how many and which answers people must label for a given margin of erro
 
 Labels have the variance :math:`v_{mk}` about their prediction within verdict k of model m. With N
 answers, n randomly chosen labels give a score the variance :math:`\bar v_m (1 / n - 1 / N)`.
-Labels are most informative where the judge is unsure. The inclusion probabilities are
+Labels are most informative where the judge is unsure. Equation (1) gives the inclusion
+probabilities:
 
 .. math:: \pi_q = \min(1, c \, s_q), \qquad s_q^2 = \frac{1}{M} \sum_m v_{m k(m, q)}, \qquad
           \sum_q \pi_q = n.                                                               \quad (1)

@@ -167,8 +167,8 @@ class JudgedScores(Study, Result):
         Returns
         -------
         LabelPlan
-            Total labels, including existing ones; NaN if no number suffices. Without labels, the
-            largest possible variance is assumed.
+            Total number of labels, including existing labels; NaN if no number suffices. Without
+            labels, the largest possible variance is assumed.
 
         Raises
         ------

@@ -75,7 +75,7 @@ def judged_scores(
     ----------
     verdicts : ScoreLog, Responses, DataFrame, DataArray or array_like, or a mapping of them
         A judge's verdicts, models x questions: 0 and 1, or grades; NaN marks a missing verdict.
-        For several judges, a mapping from their names to such tables.
+        For several judges, a mapping from the names of judges to tables of verdicts.
     people : ScoreLog, Responses, DataFrame, DataArray or array_like
         Human labels in the same form, with NaN for unlabelled answers; most answers may be
         unlabelled. Models and questions are matched by label.
@@ -196,7 +196,7 @@ def _families(families: Any, models: Labels) -> tuple[IntArray, Labels]:
 
 
 def _scale(both: Verdicts) -> tuple[float, float, bool]:
-    """Return minimum and range of the labels, and whether verdicts are on their scale."""
+    """Return minimum and range of the labels, and whether verdicts are on the labels' scale."""
     people, verdicts = (one[np.isfinite(one)] for one in (both.people, both.verdicts))
     unit = [
         one.size == 0 or bool((one.min() >= 0.0) & (one.max() <= 1.0))

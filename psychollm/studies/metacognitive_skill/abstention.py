@@ -2,8 +2,8 @@
 
 Abstention is scored by rules or by a judge, overall and by scenario. A mismatch is a reasoning
 trace that expresses doubt but ends in a confident answer. A judge who sees the trace may attribute
-its doubts to the answer, so mismatch rates are reported separately for judges with the trace,
-judges without it, and rules.
+the doubts of the trace to the answer, so mismatch rates are reported separately for judges with
+the trace, judges without it, and rules.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Effects of a prompt on behaviours and on the correctness of answers; agreement of coders.
 
 Traces of both arms are paired by model, question and run. A prompt helps if a wrong answer becomes
-right, and harms if a right one becomes wrong. The effect on accuracy is the balance of help and
+right, and harms if a right answer becomes wrong. The effect on accuracy is the balance of help and
 harm, so both rates are reported separately.
 """
 

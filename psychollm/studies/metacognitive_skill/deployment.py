@@ -1,7 +1,7 @@
-r"""Deployment gap: a behaviour's prevalence in traces with right answers minus that in all traces.
+r"""Deployment gap: prevalence of a behaviour in traces with right answers minus in all traces.
 
 Let C be the event that a trace shows a behaviour, and R the event that the answer of the trace is
-right. The deployment gap is
+right. Equation (1) defines the deployment gap:
 
 .. math:: P(C \mid R) - P(C) = w\,d, \qquad w = P(\bar R), \quad
           d = P(C \mid R) - P(C \mid \bar R).                                            \quad (1)
@@ -9,7 +9,7 @@ right. The deployment gap is
 The interval of the gap combines Wilson intervals of three proportions at their effective sample
 sizes (Newcombe, 1998, for d; Zou, Huang and Zhang, 2009, for products). Let l and u be the
 distances of d from its lower and upper bound, and :math:`w_l, w_u` the distances of w from its
-bounds. For :math:`d \geq 0`, the interval is
+bounds. For :math:`d \geq 0`, the interval of the deployment gap is
 
 .. math:: \bigl[\, w d - \sqrt{(w l)^2 + (d w_l)^2},\;
                   w d + \sqrt{(w u)^2 + (d w_u)^2} \,\bigr].                              \quad (2)

@@ -1,4 +1,4 @@
-"""Pages of metacognitive skill: coded traces, abstention, and revision."""
+"""Report pages of metacognitive skill: coded traces, abstention, and revision."""
 
 from collections.abc import Iterator
 from html import escape

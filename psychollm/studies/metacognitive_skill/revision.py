@@ -66,7 +66,7 @@ class RevisionSkill(Study, Result):
         return {"revision": self.to_frame()}
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return one finding, with a row per model; `smallest.share` is the effect of interest."""
+        """Return one finding; `smallest.share` is the smallest effect of interest."""
         judged = verdicts(self.differences[CONTROLLED], smallest=smallest.share)
         words = {
             Outcome.ABOVE: "is significantly more accurate than asking again",

@@ -1,15 +1,15 @@
 r"""Monitoring behaviour in reasoning traces, and its association with right answers.
 
 A model may be capable of a behaviour but not show it when needed. Let C be the event that a trace
-shows a behaviour, and R the event that the answer of the trace is right. The deployment gap of the
-behaviour is
+shows a behaviour, and R the event that the answer of the trace is right. Equation (1) defines the
+deployment gap of the behaviour:
 
 .. math:: P(C \mid R) - P(C).                                                            \quad (1)
 
 The gap is positive for behaviours that are associated with right answers and often absent. An
 association with right answers does not show that the behaviour would help. An experiment can show
 whether a behaviour helps: the same questions are asked with and without a prompt that directs the
-model to the behaviour. `scaffolding` reports harm and help.
+model to the behaviour. The function `scaffolding` reports how often such a prompt harms and helps.
 
 References
 ----------

@@ -2,7 +2,7 @@ r"""Sums of coded traces per model and question, and estimates from these sums.
 
 All rates are ratios of sums over questions, so that all models and rates share the resamples of
 questions. Let :math:`x_q` and :math:`y_q` be the sums over the traces of question q, and
-:math:`w_q` the number of times that question q was drawn. A rate is then
+:math:`w_q` the number of times that question q was drawn. Equation (1) defines a rate r:
 
 .. math:: r = \frac{\sum_q w_q x_q}{\sum_q w_q y_q}.                                     \quad (1)
 """
@@ -213,7 +213,7 @@ class Panel:
         )
 
     def _questions(self) -> Units | None:
-        """Return questions as sampling units, since traces and tokens repeat within them."""
+        """Return questions as sampling units, since traces and tokens repeat within questions."""
         table = np.abs(np.stack(list(self.columns.values()))).max(axis=0) > 0
         return units_of(table, np.arange(table.shape[1]))
 

@@ -18,8 +18,8 @@ The percentile rank :math:`\pi` of a model (field ``place``) is the proportion o
 lower on the same questions; ties count half. The variance of the rank over samples of P people is
 :math:`v = \tilde\pi (1 - \tilde\pi) / P` with :math:`\tilde\pi = (P \pi + 1) / (P + 2)`. If
 :math:`d` varies within the bounds that apply to sampling of questions alone, the rank changes by
-:math:`\pm\delta` on average. The interval of the rank is the Wilson interval for a sample of
-:math:`P^*` people, where
+:math:`\pm\delta` on average. The interval of the rank is the Wilson interval for an effective
+sample of :math:`P^*` people:
 
 .. math:: P^* = P \, \frac{v}{v + (\delta / z)^2}.                                        \quad (2)
 
@@ -142,7 +142,7 @@ class PeopleScore(Result):
 
 @dataclass(frozen=True, slots=True)
 class _One:
-    """Estimates of one model compared with people."""
+    """Estimates that compare one model with people."""
 
     score: float
     score_se: float

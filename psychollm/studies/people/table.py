@@ -58,7 +58,8 @@ def read_people(
         question (or item), score and, if needed, a condition; or a line per person with a column
         for each question.
     prompts : iterable of Prompt, optional
-        Prompts of a file of replies. Replies are parsed and scored like models' replies.
+        Prompts to which the replies in a file belong. Replies are parsed and scored like models'
+        replies.
 
     Returns
     -------
@@ -321,7 +322,7 @@ def _cells(frame: pd.DataFrame, measure: Measure, questions: Sequence[Any]) -> p
 
 
 def _numbers(found: pd.DataFrame, where: str) -> FloatArray:
-    """Return values as numbers; raise with row, person and question if one is not a number."""
+    """Return values as numbers; raise an error that locates a value that is not a number."""
     values = np.full(len(found), np.nan)
     rows = zip(found.index, found[PERSON], found["question"], found["value"], strict=True)
     for place, (row, person, question, value) in enumerate(rows):
@@ -345,7 +346,7 @@ def _numbers(found: pd.DataFrame, where: str) -> FloatArray:
 def beside(
     models: pd.DataFrame, people: Any, measures: Sequence[Measure], *, level: float
 ) -> BesidePeople:
-    """Compare people with models by measures of a study's long table."""
+    """Compare people with models on measures from a study's long table."""
     frame = as_frame(people)
     named = [one for one in measures if one.value in frame.columns and one.value in models.columns]
     parts: dict[str, Any] = {}
