@@ -257,7 +257,8 @@ class CellWriter:
 
     Cells are distributed to files of `bucket_rows` rows each, which are sorted separately; a file
     that is too large is divided again. Writing a table of any size therefore needs only the memory
-    of a buffer. Without a `folder`, a temporary one is created, which is deleted with the table.
+    of a buffer. Without a `folder`, a temporary folder is created, which is deleted with the
+    table.
     """
 
     def __init__(self, folder: Path | None = None, *, bucket_rows: int = BUCKET_ROWS) -> None:

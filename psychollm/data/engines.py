@@ -331,7 +331,7 @@ def _of_stream(data: Any, source: Selection) -> Iterator[Any]:
 
 
 def _is_database(path: Path) -> bool:
-    """Return whether the first bytes of a file are those of a DuckDB database."""
+    """Return whether the first bytes of a file identify a DuckDB database."""
     if not path.is_file():
         return False
     with path.open("rb") as file:

@@ -290,7 +290,7 @@ def _places(chosen: IntArray | None, n: int) -> AnyArray | None:
 
 
 def _moved(places: AnyArray, at: AnyArray, *others: AnyArray) -> list[AnyArray]:
-    """Return the kept cells, with the old indices `at` replaced by new ones."""
+    """Return the kept cells, with the old indices `at` replaced by new indices."""
     at = places[at]
     kept = at >= 0
     return [at[kept], *(one[kept] for one in others)]

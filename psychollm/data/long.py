@@ -103,7 +103,7 @@ def _question_names(header: Sequence[Any]) -> list[Any]:
 
 
 def _score_names(header: Sequence[Any]) -> list[Any]:
-    """Return the column of scores with the most common name, or else all possible ones."""
+    """Return the column of scores with the most common name, or else all possible columns."""
     usual = [name for name in SCORES[:3] if name in header]
     return usual[:1] or [name for name in header if is_called(name, SCORES)]
 

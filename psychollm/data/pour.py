@@ -32,7 +32,7 @@ class Sink(Protocol[Made]):
 
     @property
     def n_answers(self) -> int:
-        """Number of answers so far, not counting missing ones."""
+        """Number of answers so far, not counting missing answers."""
 
     def add(self, batch: Batch) -> None:
         """Add a batch."""

@@ -5,7 +5,8 @@ The options of the compiler are:
 * ``error_model="numpy"``: a division by zero gives inf or NaN instead of an exception.
 * ``nogil=True``: kernels release the global interpreter lock, so that replicates run in threads.
 * ``cache=True``: compiled kernels are stored on disk if possible.
-* ``no_cfunc_wrapper=True``: no wrapper for calls from C is compiled, because no C code calls one.
+* ``no_cfunc_wrapper=True``: no wrapper for calls from C is compiled, because no C code calls
+kernels.
 
 If no cache can be written, as in a read-only site-packages without a home directory, Numba raises
 an error in the decorator, and the kernel is compiled in memory. Compiling the wrapper for calls

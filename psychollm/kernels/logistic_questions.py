@@ -62,7 +62,7 @@ def question_integrals(level, cells, table, sd, z, first, out):
         probabilities.
     sd : float
     z : ndarray (questions,)
-        Starting values of the modes, overwritten with better ones.
+        Starting values of the modes, overwritten with better values.
     first : int
     out : tuple of ndarray (questions,), (models,), (models,), (rows, models)
         The first array is filled with the logarithms in equation (2), and the last array with the

@@ -52,7 +52,7 @@ def _cell(low: float, high: float) -> float:
 def _branch(
     mean: float, edge: float, cuts: FloatArray, counts: FloatArray, parts: FloatArray
 ) -> float:
-    """Return (1) for one response and class; fill `parts` with derivatives (2) in alpha."""
+    """Return the log-likelihood (1) for one response and class; fill `parts` with derivatives."""
     # `counts` (ratings,) are in increasing order of the rating, `cuts` (ratings - 1,) are above
     # `edge`. The rows of `parts` (3, ratings) are filled with the gradient, the diagonal of the
     # Hessian, and its first off-diagonal.
@@ -99,7 +99,7 @@ def _spread(
     gradient: FloatArray,
     hessian: FloatArray,
 ) -> None:
-    """Add derivatives in alpha, by the chain rule, to the derivatives in (m, cuts, k)."""
+    """Add derivatives in alpha, by the chain rule, to the derivatives in (m, criteria, k)."""
     slope, sign = wrong - 0.5, 2.0 * response - 1.0  # dalpha/dm; dv_0/dk
     last = gradient.size - 1
     for j in range(n):

@@ -8,7 +8,7 @@ probability
 .. math:: P_{ij} = p_i p_j + w_i w_j \big(\Phi_2(x_i, x_j; \lambda_i^\top \lambda_j)
                    - \pi_i \pi_j\big), \qquad x = \Phi^{-1}(\pi),                     \quad (1)
 
-so that the margins equal the observed ones. As in `kernels.pairwise_likelihood`, all four cells
+so that the margins equal the observed margins. As in `kernels.pairwise_likelihood`, all four cells
 differ from their expectation by the same count d. With :math:`H = \sum_c 1/P_c`, the score of any
 parameter is therefore H d times the derivative of :math:`P_{ij}`, and the information is n H times
 the product of two derivatives. The derivatives with respect to c and e are

@@ -122,7 +122,7 @@ def influence(table, cuts, rho, n, parts, corners):
 
 @njit
 def influence_pairs(tables, margins, cuts, estimate, rules, out):
-    """Fill influences of all pairs, and standard errors (k, k) for estimated and known cuts."""
+    """Fill influences of all pairs, and standard errors for estimated and known thresholds."""
     # `margins` (k, C) counts all answers of each row, and `cuts` belong to these counts;
     # `estimate` is (matrix, status), `rules` (rule, fixed); `out` is (joint (p, C, C), first (p,
     # C), second (p, C), estimated, held). The parts for units with one answer are zero unless

@@ -158,7 +158,7 @@ def _solve(t, residual, orientation, gap, product):
 
 @njit
 def smallest_first(n11, n10, n01, n00, tau1, tau2):
-    """Change signs so that the smallest count is that of the quadrant (X > a, Y > b)."""
+    """Change signs so that the quadrant (X > a, Y > b) has the smallest count."""
     # Returns that count, the opposite one, (X > a, Y <= b), (X <= a, Y > b), a, b, and the factor
     # of the correlation.
     small = min(min(n11, n00), min(n10, n01))

@@ -100,8 +100,8 @@ def read_responses(
     -------
     Responses
         Table of responses. Empty cells, NA, NaN, None and null are missing; True and False are 1
-        and 0. A long table is kept sparse if a dense one would take more than 1 GB and less than a
-        third of its cells would be filled.
+        and 0. A long table is kept sparse if a dense table would take more than 1 GB and less than
+        a third of its cells would be filled.
 
     Raises
     ------

@@ -6,7 +6,7 @@ The label of the provider names the respondent; several prompts count as several
 question is identified by the variables and assertions of a test, because ``--repeat`` gives each
 repeat a separate index. The scorers are ``success`` (all assertions passed), ``score`` if it
 differs from ``success``, and each named metric. A failed call is a missing answer, not a wrong
-one. Model-graded assertions are judges, named by their metric or type, such as ``llm-rubric``.
+answer. Model-graded assertions are judges, named by their metric or type, such as ``llm-rubric``.
 Judges are parts of ``success`` and are read only on request.
 """
 
