@@ -72,7 +72,7 @@ def align(first: ResponsesLike, second: ResponsesLike) -> Aligned:
 
 
 def shared_labels(kind: str, first: Labels, second: Labels) -> list[Hashable]:
-    """Return the common labels in the order of the first table; raise if there are none."""
+    """Return the common labels in the order of the first table; raise an error if none exists."""
     known = set(second)
     shared = [label for label in first if label in known]
     if not shared:

@@ -35,7 +35,7 @@ LARGE = 1_000_000_000  # bytes; a larger dense table may be kept sparse
 
 
 def is_better_sparse(n_models: int, n_questions: int, n_answers: int) -> bool:
-    """Return whether to store a table sparsely: over 1 GB and less than a third filled."""
+    """Return whether a table should be sparse: over 1 GB if dense, and under a third filled."""
     cells = n_models * n_questions
     return cells * DENSE_BYTES > LARGE and n_answers * 3 < cells
 
@@ -133,7 +133,7 @@ class MemoryCells:
         return Cells(start, self.cells.columns[first:last], self.cells.codes[first:last])
 
     def transposed(self) -> MemoryCells:
-        """Return the same cells by column."""
+        """Return the same cells, sorted by column."""
         shape = self.start.size - 1, self.n_columns
         rows = np.repeat(np.arange(shape[0], dtype=np.uint32), np.diff(self.start))
         return MemoryCells.of(self.cells.columns, rows, self.cells.codes, shape[::-1])

@@ -1,8 +1,8 @@
 """Reported confidence split into yes and no by an explicit rule.
 
 Yes means that the reported confidence exceeds the model's threshold: ``value > threshold`` (or
-``value >= threshold``). The scale is arbitrary (0-1, 0-10, 0-100). The rule and the thresholds are
-recorded with the result.
+``value >= threshold``). The scale of confidence is arbitrary (0-1, 0-10, 0-100). The rule and the
+thresholds are recorded with the result.
 
 The threshold can be given in several ways:
 

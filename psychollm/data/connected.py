@@ -11,8 +11,8 @@ def connected(present: BoolArray) -> IntArray:
     Parameters
     ----------
     present : bool array (models, questions)
-        True where the model answered the question. Models without any answer belong to the largest
-        set.
+        Array that is True where the model answered the question. Models without any answer belong
+        to the largest set.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Example data sets of the library. Simulated data sets are marked SIMULATED.
 
 The stored file of the simulated example is ``np.savez_compressed(path, **arrays)`` of the arrays
-from ``pack_example(make_example())``; a test compares them.
+from ``pack_example(make_example())``; a test compares the file with the arrays.
 
 ``smollm2.csv.xz`` contains recorded answers of a real model: the questions and, after a zero byte,
 every full reply with its parsed values. Each line is a column of the table, question by question,

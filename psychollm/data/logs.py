@@ -360,7 +360,7 @@ def _frame(
     by_content: bool,
     keep: Sequence[str] = (),
 ) -> tuple["pd.DataFrame", int]:
-    """Return the long record, and the number of questions whose label another question has."""
+    """Return the long record, and the number of questions that share a label."""
     import pandas as pd
 
     n_apart = 0

@@ -52,8 +52,8 @@ def read_categories(
     -------
     DataFrame
         Table with one row per answer, and the columns model, question, run and response.
-        `psychollm.reliability.Ratings.from_long` accepts it, for agreement and for the proportion
-        of each category (`psychollm.reliability.response_shares`).
+        `psychollm.reliability.Ratings.from_long` accepts the table, for agreement and for the
+        proportion of each category (`psychollm.reliability.response_shares`).
 
     Raises
     ------

@@ -72,7 +72,7 @@ class ScoreLog(Result):
 
     @property
     def errors(self) -> dict[str, int]:
-        """Number of answers without a score for each reason; most frequent reasons are first."""
+        """Number of answers without a score for each reason; the most frequent reason is first."""
         missing = self.frame.loc[self.frame["score"].isna(), "error"]
         return {str(reason): int(n) for reason, n in missing.value_counts().items()}
 

@@ -147,7 +147,8 @@ def scan(
         If given, answers above the threshold count as yes; with ``strict=False``, answers equal to
         the threshold also count as yes.
     table, query : str, optional
-        Table of a database file, if it has several, or an SQL query. The file is opened read-only.
+        Table of a database file, if the file has several tables, or an SQL query. The file is
+        opened read-only.
     folder : path, optional
         Empty or new folder for the cells, which `Scan.open` can open again. By default, a
         temporary folder (below ``TMPDIR``), which is deleted with the scan.

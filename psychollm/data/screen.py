@@ -12,8 +12,8 @@ flags, each with a reason in words, are:
 
 Inversion is tested by a one-sided Fisher's exact test of the model's 2 x 2 table of yes and
 correct, with Holm's adjustment for the number of tested models. If no model is inverted, the
-probability of flagging any as inverted is at most `alpha`, for any number of questions. Agreement
-beyond chance is Cohen's kappa. With balanced yes rates, a kappa of .95 corresponds to a
+probability of flagging any model as inverted is at most `alpha`, for any number of questions.
+Agreement beyond chance is Cohen's kappa. With balanced yes rates, a kappa of .95 corresponds to a
 tetrachoric correlation of .997. Constant and nearly constant models are never flagged as clones,
 because their lack of variance makes them agree.
 

@@ -117,7 +117,7 @@ def wilson(successes: Any, n: Any, *, level: float = 0.95, df: Any = np.inf) -> 
 
 
 def clopper_pearson(successes: Any, n: Any, *, level: float = 0.95) -> FloatArray:
-    """Return the exact (Clopper-Pearson) interval of a proportion; it is conservative.
+    """Return the exact, conservative (Clopper-Pearson) interval of a proportion.
 
     Parameters
     ----------

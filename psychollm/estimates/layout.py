@@ -118,7 +118,7 @@ class Layout:
 
 
 def by_question(keys: str) -> dict[str, str]:
-    """Return sections for keys, in this order, with the findings' questions as titles."""
+    """Return sections in the order of the keys, with the findings' questions as titles."""
     return dict.fromkeys(keys.split(), "")
 
 

@@ -163,7 +163,7 @@ def estimate_column(heading: str, estimate: "Estimate", *, digits: int = 2) -> C
 
 
 def _where_absent(cells: Sequence[str], reasons: Iterable[Any]) -> tuple[str, ...]:
-    """Return the reasons of undefined cells, and "" for defined cells."""
+    """Return the reasons why cells are undefined, and "" for defined cells."""
     given = tuple(str(reason) for reason in reasons)
     if not any(given):
         return ()

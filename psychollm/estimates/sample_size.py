@@ -11,11 +11,11 @@ and, without an effect, is within :math:`\pm\delta` (two one-sided tests) with p
 
 .. math:: P_0 = E\bigl[\max\{0,\; 2 \Phi(\delta / \sigma - c v) - 1\}\bigr].              \quad (2)
 
-Equation (2) assumes a true effect of zero. With the estimate of a pilot study instead, the number
-of units would depend on the pilot's error, and would be undefined for estimates beyond
+Equation (2) assumes a true effect of zero. If the estimate of a pilot study were used instead, the
+number of units would depend on the pilot's error, and would be undefined for estimates beyond
 :math:`\delta`.
 
-A pilot study estimates :math:`\sigma` with error. If its standard error :math:`s_0` has
+A pilot study estimates :math:`\sigma` with error. If the pilot's standard error :math:`s_0` has
 :math:`\nu_0` degrees of freedom, then :math:`\sigma = s_0 / u` with :math:`u^2 \sim \chi^2_{\nu_0}
 / \nu_0`. Treating :math:`s_0` as exact overstates power, because power loses more if
 :math:`\sigma` is underestimated than it gains if :math:`\sigma` is overestimated. Therefore,

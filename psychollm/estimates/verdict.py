@@ -49,7 +49,7 @@ FEWEST = 10  # smallest number of units for which coverage was simulated
 class SmallestEffects:
     """Smallest effects of interest, by quantity; smaller effects count as negligible.
 
-    The defaults are conventions. Set the smallest effects to those that matter in your
+    The defaults are conventions. Set the smallest effects to the effects that matter in your
     application: ``panel.summary(smallest=SmallestEffects(auroc=0.1))``.
 
     Parameters

@@ -7,8 +7,8 @@ A rule consists of points :math:`t_q` and logarithms of weights :math:`w_q` such
 where g is close to a standard normal density.
 
 The product rule uses the Gauss-Hermite points in each of m dimensions, and leaves out points with
-negligible weight. With n points per dimension, it is exact for a normal density times a polynomial
-of degree 2 n - 1.
+negligible weight. With n points per dimension, the product rule is exact for a normal density
+times a polynomial of degree 2 n - 1.
 
 The quasi-random rule transforms the points of an additive recurrence, each with its mirror image,
 to a t distribution. The integrand g is divided by the density of the t distribution (importance

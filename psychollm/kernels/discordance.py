@@ -77,7 +77,7 @@ def pair_cells(a, b, qa, qb, r):
 
 @njit
 def _concordant_cells(a, b, qa, qb, r):
-    """Return the cells for r >= 0."""
+    """Return the four cell probabilities for r >= 0."""
     if a >= b:
         p10 = discordant_cell(a, b, r)
         p11 = qa - p10

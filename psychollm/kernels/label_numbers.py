@@ -36,9 +36,9 @@ def number_labels(
 ) -> tuple[int, int]:
     """Fill the number of each label from index `first` on.
 
-    Returns the index before which all labels are numbered, and the number of labels in `known`;
-    numbering stops if `known` becomes full. The size of `keys` and `slots` (-1 where empty) is a
-    power of two and at least twice the size of `known`.
+    The function returns the index before which all labels are numbered, and the number of labels
+    in `known`; numbering stops if `known` becomes full. The size of `keys` and `slots` (-1 where
+    empty) is a power of two and at least twice the size of `known`.
     """
     for i in range(first, labels.size):
         at = slot_of(labels[i], keys, slots)

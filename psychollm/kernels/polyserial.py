@@ -15,10 +15,10 @@ contributes
           + M z + \tfrac12 S (z^2 - 1)\Big]                                              \quad (2)
 
 to the estimate. K are the derivatives of the mean score with respect to the thresholds, and M and
-S those with respect to the mean and the logarithm of the standard deviation of the scores. The
-information I is the negative derivative of the mean score with respect to :math:`\rho`. The
-derivatives of the mean score are computed by central differences of the mean score, which are
-cheap and accurate to ten digits.
+S are the derivatives with respect to the mean and the logarithm of the standard deviation of the
+scores. The information I is the negative derivative of the mean score with respect to
+:math:`\rho`. The derivatives of the mean score are computed by central differences of the mean
+score, which are cheap and accurate to ten digits.
 
 References
 ----------

@@ -35,7 +35,7 @@ _TINY = 1e-300  # replaces a denominator of 0 if the numerator is also 0
 
 @njit
 def harmonic(x: float, table: FloatArray) -> float:
-    """Return H of any x >= 0, from `table` (H_0, H_1, ...) for integers that it covers."""
+    """Return the harmonic number of any x >= 0, from `table` for integers that it covers."""
     if x < table.size:
         whole = int(x)
         if whole == x:

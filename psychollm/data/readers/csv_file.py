@@ -5,7 +5,8 @@ contains the labels of the questions. A long file has a line per answer.
 
 This module parses text itself, because pandas renames repeated columns, treats a model named
 "None" as missing, and completes truncated lines. Reading a million answers takes about a second;
-for many more, use Parquet. With separators other than commas, numbers may have a decimal comma.
+for many more answers, use Parquet. With separators other than commas, numbers may have a decimal
+comma.
 """
 
 import csv

@@ -43,7 +43,7 @@ def header_of_rows(path: Path) -> list[str]:
 
 
 def read_votes(path: "str | PathLike[str]") -> "pd.DataFrame":
-    """Read a table of votes from a CSV or JSON (lines) file.
+    """Read a table of votes from a CSV file, or from JSON or JSON lines.
 
     Raises
     ------

@@ -2,9 +2,9 @@
 
 Samples have one row per question and filter. The metrics are the scorers, and ``doc_hash``
 identifies the question (``doc_id`` is only a position). Only the results file names the model;
-without it, the name of the folder is used. Rows of older versions do not name their filter, so
-filters are called ``#1``, ``#2``, in the order of the rows. Filters aggregate repeated samples, so
-a log contains no repeats.
+without this file, the name of the folder is used. Rows of older versions do not name their filter,
+so filters are called ``#1``, ``#2``, in the order of the rows. Filters aggregate repeated samples,
+so a log contains no repeats.
 
 For multiple choice, `confidence` is the probability that the model assigns to its chosen option,
 relative to all options. The confidence is assigned to the metric ``acc``.
