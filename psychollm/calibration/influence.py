@@ -1,21 +1,21 @@
 r"""Standard errors and intervals from the influence of each answer.
 
 Let the statistic :math:`\theta` be a function of the numbers of correct and wrong answers at each
-score. To first order, its sampling variance is
+score. To first order, the sampling variance of the statistic is a sum over single answers i.
 
 .. math:: \sum_i \Big(\frac{\partial \theta}{\partial n_i}
-          - \overline{\frac{\partial \theta}{\partial n}}\Big)^2                        \quad (1)
+          - \overline{\frac{\partial \theta}{\partial n}}\Big)^2.                       \quad (1)
 
-where the sum is over single answers i. With clustered or weighted questions, sums over clusters
-replace the terms of single answers, because cluster sums are independent whatever the dependence
-within clusters (Liang & Zeger). `estimates.clustered` corrects for small numbers of clusters. If
-there are weights but no clusters, each question is a cluster. The standard error is the square
-root of the sampling variance. A small number of errors, like a small number of clusters, limits
-the precision of statistics that compare wrong with correct answers. For intervals, the variance is
-therefore also computed separately from correct and from wrong answers, with the degrees of freedom
-of Welch and Satterthwaite. The interval uses the larger variance and the smaller degrees of
-freedom. The interval is symmetric on a scale on which the statistic is nearly normal, so that it
-does not exceed the bounds of the statistic:
+With clustered or weighted questions, sums over clusters replace the terms of single answers,
+because cluster sums are independent whatever the dependence within clusters (Liang & Zeger).
+`estimates.clustered` corrects for small numbers of clusters. If there are weights but no clusters,
+each question is a cluster. The standard error is the square root of the sampling variance. A small
+number of errors, like a small number of clusters, limits the precision of statistics that compare
+wrong with correct answers. For intervals, the variance is therefore also computed separately from
+correct and from wrong answers, with the degrees of freedom of Welch and Satterthwaite. The
+interval uses the larger variance and the smaller degrees of freedom. The interval is symmetric on
+a scale on which the statistic is nearly normal, so that it does not exceed the bounds of the
+statistic:
 
 * ``"log odds"`` for areas and F-scores, ``"Fisher z"`` for coefficients between -1 and 1;
 * ``"proportion"``: Wilson's interval with the number of trials that gives the variance (1);

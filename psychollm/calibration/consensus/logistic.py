@@ -1,10 +1,10 @@
 r"""Logistic regression with few predictors, with or without Firth's penalty.
 
-Newton's method with step halving maximises the objective
+Newton's method with step halving maximises the objective (1).
 
-.. math:: \ell(\beta) + \tfrac{\pi}{2} \log\det I(\beta), \qquad \pi \in \{0, 1\},        \quad (1)
+.. math:: \ell(\beta) + \tfrac{\pi}{2} \log\det I(\beta), \qquad \pi \in \{0, 1\}.        \quad (1)
 
-where :math:`\ell` is the log likelihood and I the information matrix. With Firth's penalty
+Here :math:`\ell` is the log likelihood, and I is the information matrix. With Firth's penalty
 (:math:`\pi = 1`) estimates are finite even under separation, that is, if a combination of
 predictors predicts the outcome perfectly.
 

@@ -1,7 +1,7 @@
 r"""Pairwise calibration: correctness of two models when one answers yes and the other no.
 
-For each ordered pair of models (i, j), the expected difference in correctness on the questions
-with :math:`Y_i = 1, Y_j = 0` is
+Equation (1) defines, for each ordered pair of models (i, j), the expected difference in
+correctness on the questions to which i answers yes and j answers no.
 
 .. math:: D_{ij} = E[A_i - A_j \mid Y_i = 1, Y_j = 0].                                   \quad (1)
 

@@ -136,8 +136,8 @@ def confusion(
         Confidence (1 = yes, 0 = no) and correctness (1 = correct, 0 = wrong). Questions with
         missing confidence or correctness are ignored.
     yes_above : float, optional
-        Threshold for stated probabilities in [0, 1]: a confidence above it counts as yes. By
-        default confidence must be binary.
+        Threshold for stated probabilities in [0, 1]: a confidence above the threshold counts as
+        yes. By default confidence must be binary.
     beta : float
         Weight of recall relative to precision in `f_score`.
     clusters : array_like (questions,), optional
@@ -155,7 +155,7 @@ def confusion(
     Returns
     -------
     Confusion
-        Rates whose denominator is zero are NaN, as is phi if a margin of the table is empty. The
+        Rates whose denominator is zero are NaN. Phi is NaN if a margin of the table is empty. The
         flags give the reason for each NaN.
 
     Raises

@@ -4,18 +4,19 @@ Let TP be the number of correct answers with a yes, Y the number of yes answers,
 of correct answers. Then
 
 .. math:: F_\beta = \frac{(1 + \beta^2)\, TP}{\beta^2 C + Y}, \qquad
-          \frac{1 + \beta^2}{F_\beta} = \frac{1}{P} + \frac{\beta^2}{R}                 \quad (1)
+          \frac{1 + \beta^2}{F_\beta} = \frac{1}{P} + \frac{\beta^2}{R}.                 \quad (1)
 
-with precision :math:`P = TP/Y` and recall :math:`R = TP/C`. By (1), :math:`(1 + \beta^2) /
-F_\beta` of every model is a straight line in :math:`\beta^2`. The lower envelope of these lines
-gives the best model at each beta. Two models cross at most once, at
+Here :math:`P = TP/Y` is precision, and :math:`R = TP/C` is recall. By (1), :math:`(1 + \beta^2) /
+F_\beta` of every model is a straight line in :math:`\beta^2`. The lower envelope of the models'
+lines gives the best model at each beta. The lines of two models cross at most once, at the value
+(2).
 
 .. math:: \beta^2 = \frac{1/P_j - 1/P_i}{1/R_i - 1/R_j}.                                \quad (2)
 
 The betas at which the best model changes can therefore be computed exactly.
 
 Two uninformative baselines are computed for each model with accuracy a and yes rate q: always yes,
-and yes at random at the same rate,
+and yes at random at the same rate. Their values of F-beta are
 
 .. math:: \frac{(1 + \beta^2)\, a}{\beta^2 a + 1}, \qquad
           \frac{(1 + \beta^2)\, a q}{\beta^2 a + q}.                                    \quad (3)
@@ -113,8 +114,8 @@ def f_beta(
 ) -> FBeta:
     """Compute F-beta of binary confidence over a range of beta.
 
-    A low beta penalises overconfidence (a yes to wrong answers), a high beta underconfidence (a no
-    to correct answers).
+    A low beta penalises overconfidence (a yes to wrong answers), and a high beta penalises
+    underconfidence (a no to correct answers).
 
     Parameters
     ----------

@@ -2,21 +2,22 @@ r"""Type-2 signal detection: sensitivity and criterion of yes answers as signs o
 
 The signal is a correct answer and the response is yes. The model says yes to TP of its C correct
 answers and to FP of its W wrong answers. Half an answer is added to each cell, so that rates are
-never 0 or 1 (Hautus). With the normal quantile function z, the sensitivity d' and the criterion c
-are
+never 0 or 1 (Hautus). With the normal quantile function z, equation (1) defines the sensitivity d'
+and the criterion c.
 
 .. math:: H = \frac{TP + \frac12}{C + 1}, \quad F = \frac{FP + \frac12}{W + 1}, \quad
           d' = z(H) - z(F), \quad c = -\tfrac12 \left(z(H) + z(F)\right).               \quad (1)
 
 A positive d' means that yes is associated with correct answers; a negative c means a liberal
-criterion. With :math:`\varphi` the normal density, the variance of d' is (Gourevitch and Galanter)
+criterion. With :math:`\varphi` the normal density, equation (2) gives the variance of d'
+(Gourevitch and Galanter).
 
 .. math:: \operatorname{Var}(d') = 4 \operatorname{Var}(c)
         = \frac{H (1 - H)}{C\, \varphi(z(H))^2} + \frac{F (1 - F)}{W\, \varphi(z(F))^2}. \quad (2)
 
-Because of the correction, a model that always answers yes has a d' close to zero, but exactly zero
-only if it has equal numbers of correct and wrong answers. Tables with an empty cell are flagged
-`CORRECTED`.
+Because half an answer is added, a model that always answers yes has a d' close to zero, but
+exactly zero only if it has equal numbers of correct and wrong answers. Tables with an empty cell
+are flagged `CORRECTED`.
 
 References
 ----------
@@ -106,7 +107,7 @@ def signal_detection(
         Correctness of the answers: 1 = correct, 0 = wrong. Questions
         with missing confidence or correctness are ignored.
     yes_above : float
-        Threshold: a stated confidence above it counts as yes.
+        Threshold above which a stated confidence counts as yes.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional

@@ -1,8 +1,8 @@
 r"""Statistics of 2 x 2 tables, with intervals.
 
-Cells are named as for binary confidence: TP and FP are correct and wrong answers with a yes, FN
-and TN are correct and wrong answers with a no. The margins yes, no, correct and wrong are Y, N, C
-and W.
+Cells are named as for binary confidence: TP and FP are correct and wrong answers with a yes, and
+FN and TN are correct and wrong answers with a no. The margins yes, no, correct and wrong are Y, N,
+C and W.
 
 .. math:: \phi = \frac{TP \cdot TN - FP \cdot FN}{\sqrt{Y N C W}}, \qquad
           \kappa = \frac{2 (TP \cdot TN - FP \cdot FN)}{Y W + N C},                     \quad (1)
@@ -12,6 +12,7 @@ and W.
 
 Phi, kappa, F and J do not change if all cells are multiplied by the same number. With :math:`g_i`
 the derivative with respect to the cell :math:`n_i`, the delta method therefore gives the variance
+(3).
 
 .. math:: \operatorname{Var} = \sum_i n_i\, g_i^2.                                      \quad (3)
 
@@ -145,7 +146,7 @@ class CellStatistic:
 def cells_of(
     values: FloatArray, correct: FloatArray, wrong: FloatArray, *, yes_above: float
 ) -> Cells:
-    """Return the tables of tallies (resamples, groups); confidence above `yes_above` is a yes."""
+    """Return 2 x 2 tables of tallies (resamples, groups), with a yes above `yes_above`."""
     cut = int(np.searchsorted(values, yes_above, side="right"))
     return Cells(
         correct[:, cut:].sum(axis=1),

@@ -1,7 +1,7 @@
 r"""Meta-information: mutual information of stated confidence and correctness.
 
-Dayan's meta-I is the mutual information of correctness Y and confidence C. With the binary entropy
-H of a proportion of correct answers, meta-I is
+Dayan's meta-I is the mutual information of correctness Y and confidence C. Equation (1) defines
+meta-I, with the binary entropy H of a proportion of correct answers.
 
 .. math:: I(Y; C) = H(\bar y) - \sum_g \frac{n_g}{n} H(\bar y_g).                        \quad (1)
 
@@ -18,11 +18,11 @@ most a few thousandths of a bit. The corrected estimate may be negative. If ther
 not split.
 
 The standard error combines two parts. The first part is the standard error of the mean pointwise
-information,
+information (2).
 
-.. math:: \psi_i = \log_2 \frac{n \, n_{y_i g_i}}{n_{y_i} n_{g_i}} - I(Y; C),             \quad (2)
+.. math:: \psi_i = \log_2 \frac{n \, n_{y_i g_i}}{n_{y_i} n_{g_i}} - I(Y; C).             \quad (2)
 
-where the deviations are summed over clusters, if there are clusters. The first part is zero for
+If there are clusters, the deviations are summed over clusters. The first part is zero for
 uninformative confidence. The second part is the standard deviation of (1) for independent Y and C,
 :math:`\sqrt{(G - 1)/2}/(n \ln 2)` with G groups and n effective answers. The first part increases
 with the information; the upper bound corrects for the resulting skewness.
@@ -115,8 +115,8 @@ def confidence_information(
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         Stated probability of being correct, and correctness (1, 0 or a value between 0 and 1).
     n_bins : int
-        Largest number of confidence groups. If there are more distinct values, they are pooled
-        into this number of groups of about equal size.
+        Largest number of confidence groups. If there are more distinct confidences, they are
+        pooled into `n_bins` groups of about equal size.
     corrected : bool
         Whether to subtract the value expected under a random order of correctness.
     clusters : array_like (questions,), optional
@@ -149,8 +149,8 @@ def confidence_information(
     Notes
     -----
     With 2 to 10 groups and informative confidence, the 95 % interval has a coverage of 97 to 99 %
-    with 50 answers, and of 94 to 98 % with 200 and 1,000 answers. With uninformative confidence
-    its coverage exceeds 99 %, because the estimate then has a chi-square distribution.
+    with 50 answers, and of 94 to 98 % with 200 and 1,000 answers. With uninformative confidence,
+    the coverage exceeds 99 %, because the estimate has a chi-square distribution.
 
     Examples
     --------

@@ -14,19 +14,19 @@ tau-b. The other statistics are two average precisions and the correlation of sc
 correctness. The average precision retrieves correct answers from the highest score down, or wrong
 answers from the lowest score up; tied answers are retrieved together.
 
-The seven statistics do not change if each answer is counted twice. From their derivatives with
-respect to the numbers of answers, `psychollm.calibration.influence` computes standard errors and
-intervals. For gamma, this method gives Goodman and Kruskal's standard error. For independent
-answers, DeLong's variance is used for the area and d; it differs by terms of order 1/n. DeLong's
-variance is :math:`s^2(V^+)/C + s^2(V^-)/W`, with the placement :math:`V_i = (W_{<} + W_{=}/2) / W`
-of each correct answer among the wrong answers, and the analogous placement of each wrong answer
-among the correct answers.
+The seven statistics do not change if each answer is counted twice. From the derivatives of the
+statistics with respect to the numbers of answers, `psychollm.calibration.influence` computes
+standard errors and intervals. For gamma, the derivatives give Goodman and Kruskal's standard
+error. For independent answers, DeLong's variance is used for the area and d; it differs from the
+derivative-based variance by terms of order 1/n. DeLong's variance is :math:`s^2(V^+)/C +
+s^2(V^-)/W`, with the placement :math:`V_i = (W_{<} + W_{=}/2) / W` of each correct answer among
+the wrong answers, and the analogous placement of each wrong answer among the correct answers.
 
-At values of 0, 1 or -1 the estimated variance is zero. For these values, the Wilson interval with
-min(C, W) trials is used. This interval is conservative, because the variance of A is at most A (1
-- A) / min(C, W) (Birnbaum and Klose). In simulations with 50, 200 and 1,000 answers, 95 %
-intervals covered the true value in 93 to 96 % of data sets. The exception is an average precision
-near one (.97), whose interval had a coverage of 90 % with 50 answers.
+At values of 0, 1 or -1, the estimated variance of a statistic is zero. For these values, the
+Wilson interval with min(C, W) trials is used. This interval is conservative, because the variance
+of A is at most A (1 - A) / min(C, W) (Birnbaum and Klose). In simulations with 50, 200 and 1,000
+answers, 95 % intervals covered the true value in 93 to 96 % of data sets. Only an average
+precision near one (.97) had a lower coverage, of 90 % with 50 answers.
 
 References
 ----------
@@ -140,7 +140,7 @@ def gradients(tally: Tally) -> list[Gradient]:
 
 
 def _of_pairs(c: FloatArray, w: FloatArray, up: Gradient, down: Gradient) -> list[Gradient]:
-    """Return derivatives of the area, gamma, Somers' d and tau-b (1)."""
+    """Return derivatives of the area, gamma, Somers' d and tau-b."""
     all_c, all_w = c.sum(), w.sum()
     p, q, pairs = c @ up[0], c @ down[0], all_c * all_w
     m, n = c + w, all_c + all_w
@@ -359,7 +359,7 @@ def auroc(
         Weight of each question.
     bootstrap : int or Bootstrap
         Number of resamples of questions, used by `Estimate.difference`; 0 disables resampling. The
-        interval does not use the resamples. It is DeLong's interval on the logit scale, or uses a
+        interval does not use the resamples. The interval is DeLong's on the logit scale, or uses a
         sandwich variance if there are weights or clusters.
     level : float
         Coverage of the intervals, between 0 and 1.

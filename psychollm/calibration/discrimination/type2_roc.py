@@ -185,7 +185,7 @@ def type2_roc(
 
 
 def _rising(band: FloatArray) -> FloatArray:
-    """Make the bounds of a band (points, 2) non-decreasing, as the curve is."""
+    """Make the bounds of a band (points, 2) non-decreasing, like the curve."""
     lower = np.maximum.accumulate(band[:, 0])
     return np.stack([lower, np.minimum.accumulate(band[::-1, 1])[::-1]], axis=1)
 

@@ -1,30 +1,32 @@
 r"""Binned calibration errors: gaps between accuracy and confidence within bins.
 
 Let :math:`d_b` be the gap of bin b (accuracy minus mean confidence), and :math:`s_b` the bin's
-proportion of the n answers. The four calibration errors are
+proportion of the n answers. Equation (1) defines the four calibration errors over the B bins with
+answers.
 
 .. math:: \text{ECE} = \sum_b s_b |d_b|, \quad
           \text{RMSCE} = \Big(\sum_b s_b d_b^2\Big)^{1/2}, \quad
           \text{MCE} = \max_b |d_b|, \quad
-          \text{ACE} = \frac1B \sum_b |d_b|                                               \quad (1)
+          \text{ACE} = \frac1B \sum_b |d_b|.                                              \quad (1)
 
-over the B bins with answers. Each error is biased upwards, often severely, because noise increases
-absolute gaps. Every error is therefore reported with its expectation under calibration
-(:math:`E_0`), a p-value, and corrected estimates:
+Each error is biased upwards, often severely, because noise increases absolute gaps. Every error is
+therefore reported with its expectation under calibration (:math:`E_0`), a p-value, and two
+corrected estimates.
 
-* `debiased`: the ECE, MCE or ACE minus :math:`E_0`; for the RMSCE, the variance of each bin's
-  accuracy is subtracted from its square,
+The estimate `debiased` is the ECE, MCE or ACE minus :math:`E_0`. For the RMSCE, the variance of
+each bin's accuracy is subtracted from the squared error (2).
 
-  .. math:: \text{RMSCE}^2_d = \max\Big(0, \sum_{b: n_b \ge 2} s_b
-            \Big(d_b^2 - \frac{a_b (1 - a_b)}{n_b - 1}\Big)\Big).                         \quad (2)
+.. math:: \text{RMSCE}^2_d = \max\Big(0, \sum_{b: n_b \ge 2} s_b
+          \Big(d_b^2 - \frac{a_b (1 - a_b)}{n_b - 1}\Big)\Big).                           \quad (2)
 
-  Bins with a single answer are omitted (Kumar, Liang & Ma). :math:`E_0` is the bias for a
-  calibrated model. For a miscalibrated model noise increases some absolute gaps and decreases
-  others, so that the bias is smaller and ECE minus :math:`E_0` is too small.
-* `corrected`: the population error for which this sample is the median; see
-  `psychollm.calibration.errors.calibration_error`. The corrected error is valid for well and for
-  poorly calibrated models. The interval of the corrected error covers the population error for the
-  same bins.
+Bins with a single answer are omitted (Kumar, Liang & Ma). :math:`E_0` is the bias for a calibrated
+model. For a miscalibrated model, noise increases some absolute gaps and decreases others, so that
+the bias is smaller and ECE minus :math:`E_0` is too small.
+
+The estimate `corrected` is the population error for which this sample is the median
+(`psychollm.calibration.errors.calibration_error`). The corrected error is valid for well and for
+poorly calibrated models. The interval of the corrected error covers the population error for the
+same bins.
 
 Coverage of the 95 % interval was simulated for calibrated models and for models with an ECE of
 0.06 and 0.30. Confidence was continuous or had eleven or two distinct values. Coverage of the

@@ -1,16 +1,19 @@
 r"""Bins of stated confidence, of equal width, of equal mass, or one for each distinct value.
 
-* *Width*: bin b of B holds :math:`((b-1)/B, b/B]` (closed right, the default; 0 belongs to the
-  first bin) or :math:`[(b-1)/B, b/B)` (closed left; 1 belongs to the last).
-* *Mass*: answers are sorted by confidence. An answer that is preceded by a proportion p of all
-  answers belongs to bin :math:`\lfloor B p \rfloor + 1`. Ties are never split: all tied answers
-  belong to the bin of the first one (closed right) or of the last one (closed left). An edge
-  between two bins is halfway between the neighbouring confidences.
-* *Discrete*: each distinct confidence has its own bin.
+*Width*: Bin b of B contains :math:`((b-1)/B, b/B]` if bins are closed on the right (the default),
+and 0 belongs to the first bin. It contains :math:`[(b-1)/B, b/B)` if bins are closed on the left,
+and 1 belongs to the last bin.
 
-Floating-point numbers are inexact: 0.1 + 0.2 differs from 0.3, as does 0.3 in single precision.
-Confidences that differ by less than :math:`10^{-7}` therefore count as equal, and a confidence
-within this distance of an edge counts as on the edge.
+*Mass*: Answers are sorted by confidence. An answer that is preceded by a proportion p of all
+answers belongs to bin :math:`\lfloor B p \rfloor + 1`. Ties are never split: all tied answers
+belong to the bin of the first tied answer (closed right) or of the last tied answer (closed left).
+An edge between two bins is halfway between the neighbouring confidences.
+
+*Discrete*: Each distinct confidence has its own bin.
+
+Floating-point numbers are inexact: 0.1 + 0.2 differs from 0.3, and 0.3 in single precision differs
+from 0.3 in double precision. Confidences that differ by less than :math:`10^{-7}` therefore count
+as equal, and a confidence within this distance of an edge counts as on the edge.
 """
 
 from collections.abc import Callable, Sequence

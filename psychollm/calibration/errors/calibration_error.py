@@ -3,19 +3,19 @@ r"""Shared inference for binned and smooth calibration errors.
 A calibration error is a norm of gaps between accuracy and confidence. Noise increases every norm.
 On average, the error of a sample therefore exceeds the error of the population. Likewise, the
 error of a resample exceeds the error of the sample, because resampling adds further noise.
-Percentiles of resamples therefore do not cover the population value. This is most evident for
-well-calibrated models, because the percentiles never reach zero.
+Percentiles of resamples therefore do not cover the population value. The lack of coverage is most
+evident for well-calibrated models, because the percentiles never reach zero.
 
 Resamples do, however, estimate the noise. Assume that the gaps of the population are proportional
 to the gaps of the sample, :math:`\theta c` with :math:`\|c\| = 1`. Let :math:`e^*` be the
-differences between a resample's gaps and the sample's gaps. Then
+differences between a resample's gaps and the sample's gaps. The norm (1) then has the distribution
+of the error of a sample from a population with error :math:`\theta`.
 
-.. math:: T^*(\theta) = \|\theta c + e^*\|                                                \quad (1)
+.. math:: T^*(\theta) = \|\theta c + e^*\|.                                               \quad (1)
 
-has the distribution of the error of a sample from a population with error :math:`\theta`. A
-calibrated model has :math:`\theta = 0`. If :math:`\theta` is equal to the error of the sample, (1)
-is the ordinary bootstrap. The interval contains every :math:`\theta` for which the error T of the
-sample is between the :math:`\alpha/2` quantiles of (1). The lower bound is zero if T does not
+A calibrated model has :math:`\theta = 0`. If :math:`\theta` is equal to the error of the sample,
+(1) is the ordinary bootstrap. The interval contains every :math:`\theta` for which the error T of
+the sample is between the :math:`\alpha/2` quantiles of (1). The lower bound is zero if T does not
 exceed the noise. The :math:`\theta` for which T is the median of (1) is the *corrected* error,
 which is median-unbiased.
 
@@ -26,7 +26,7 @@ error expected under calibration, as in the power-constrained limits of Cowan et
 Comparisons require draws of the corrected error. The draws are points of the confidence
 distribution of the corrected error. Each point is the error :math:`\theta` at which a proportion u
 of samples has a larger error than this sample, where u is the relative rank of a resample's error.
-The percentiles of these draws form the interval, and the draws preserve the correlation between
+The percentiles of the draws form the interval, and the draws preserve the correlation between
 models.
 
 Coverage is approximate because the direction c is estimated.
@@ -159,7 +159,7 @@ class CalibrationError(Result):
         )
 
     def summary(self) -> str:
-        """Return one sentence per model."""
+        """Return a summary with one sentence per model."""
         names = [field.name for field in fields(CalibrationError)]
         rows = zip(*(getattr(self, name).value for name in names), strict=True)
         return "\n".join(self._sentence(row, *values) for row, values in enumerate(rows))

@@ -1,18 +1,18 @@
 r"""Smooth calibration error: gaps between accuracy and confidence without bins.
 
 Residuals are correctness (1 or 0) minus confidence. The residuals are smoothed over confidence by
-a Gaussian kernel of standard deviation sigma, reflected at 0 and 1. The error is the mean absolute
-value of the smoothed residuals,
+a Gaussian kernel of standard deviation sigma, reflected at 0 and 1. The error (1) is the mean
+absolute value of the smoothed residuals, at the bandwidth that equals the error (Blasiok &
+Nakkiran).
 
 .. math:: s(\sigma) = \int_0^1 \Big| \frac1n \sum_i (y_i - f_i) K_\sigma(t, f_i) \Big|\, dt,
-          \qquad \text{smECE} = s(\sigma^*) = \sigma^*,                                   \quad (1)
+          \qquad \text{smECE} = s(\sigma^*) = \sigma^*.                                   \quad (1)
 
-at the bandwidth that equals the error (Blasiok & Nakkiran). Unlike a binned error, the smooth
-error is a continuous function of the stated confidences and requires no choice of bins. The smooth
-error has the same upward bias as a binned error. The smooth error is therefore reported with its
-expectation under calibration, a p-value, and the corrected error with its interval. The interval
-uses the bandwidth of the sample. In the simulations described in
-`psychollm.calibration.errors.binned` the interval has a coverage of 92 to 99 %.
+Unlike a binned error, the smooth error is a continuous function of the stated confidences and
+requires no choice of bins. The smooth error has the same upward bias as a binned error. The smooth
+error is therefore reported with its expectation under calibration, a p-value, and the corrected
+error with its interval. The interval uses the bandwidth of the sample. In the simulations
+described in `psychollm.calibration.errors.binned` the interval has a coverage of 92 to 99 %.
 
 References
 ----------
@@ -55,13 +55,13 @@ from psychollm.kernels.kernel_smooth import sizes_along
 class ReliabilityCurve(Result):
     r"""Accuracy as a smooth function of stated confidence, for every model.
 
-    With smoothed residuals :math:`r_\sigma` and the density of confidences
-    :math:`k_\sigma(t) = \frac1n \sum_i K_\sigma(t, f_i)`,
+    Let :math:`r_\sigma` be the smoothed residuals and :math:`k_\sigma(t) = \frac1n \sum_i
+    K_\sigma(t, f_i)` the density of confidences. Then
 
     .. math:: a(t) = t + \frac{r_\sigma(t)}{k_\sigma(t)}, \qquad
-              \int_0^1 |a(t) - t|\, k_\sigma(t)\, dt = s(\sigma):
+              \int_0^1 |a(t) - t|\, k_\sigma(t)\, dt = s(\sigma).
 
-    the area between curve and diagonal, weighted by the density, is the smooth calibration error.
+    The area between curve and diagonal, weighted by the density, is the smooth calibration error.
     The curve is undefined where the effective number of answers, :math:`2 \sqrt{\pi}\, \sigma\,
     n\, k_\sigma(t)` for a kernel of standard deviation sigma, is below one.
 

@@ -102,7 +102,7 @@ class ConfidenceGate(Study, Result):
         CodeError
             If a confidence exceeds the scale of the gate.
         ShapeError
-            If `group` does not match `confidence`.
+            If `group` and `confidence` differ in shape.
 
         Examples
         --------

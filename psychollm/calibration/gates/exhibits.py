@@ -1,4 +1,4 @@
-"""Figures and tables of gates."""
+"""Figures and tables of confidence gates."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

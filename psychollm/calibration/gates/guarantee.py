@@ -2,11 +2,11 @@ r"""The lowest threshold of confidence with a guaranteed error rate.
 
 Let :math:`R(t)` be the error rate among answers with a confidence of at least t, in the population
 of questions. Of n observed answers with a confidence of at least t, e are wrong. The hypothesis
-:math:`R(t) > \alpha` is rejected if the upper Clopper-Pearson bound is at most :math:`\alpha`,
+:math:`R(t) > \alpha` is rejected if the upper Clopper-Pearson bound (1) is at most :math:`\alpha`.
 
-.. math:: U(e, n) = B^{-1}(1 - \delta;\ e + 1,\ n - e) \le \alpha,                        \quad (1)
+.. math:: U(e, n) = B^{-1}(1 - \delta;\ e + 1,\ n - e) \le \alpha.                        \quad (1)
 
-where B is the beta distribution and :math:`1 - \delta` is the certainty. Thresholds are tested
+Here B is the beta distribution, and :math:`1 - \delta` is the certainty. Thresholds are tested
 from high to low, and testing stops at the first threshold that fails. The gate is the last
 threshold that passed (Learn then Test with a fixed sequence). A threshold between two observed
 confidences accepts the same answers as the higher confidence. The sequence therefore covers all
@@ -18,11 +18,12 @@ The sequence begins at the first threshold with enough answers to pass with one 
 sequence that began with 22 answers, the number needed if none is wrong (for :math:`\alpha = \delta
 = .1`), would often end after a single wrong answer. The start of the sequence depends only on the
 confidences. If the error rate is not monotone in confidence, the start of the sequence may skip a
-short range of thresholds that are too low. `validation/gate_guarantees.py` simulates this case.
+short range of thresholds that are too low. `validation/gate_guarantees.py` simulates error rates
+that are not monotone.
 
-Clustered answers are dependent. With :math:`n_g` answers of cluster g at or above t,
-:math:`h_g` of them wrong, r = e / n, and G clusters, there are two effective numbers of
-independent answers,
+Clustered answers are dependent. Let each cluster g of G clusters have :math:`n_g` answers at or
+above t, of which :math:`h_g` are wrong, and let r = e / n. The number of independent answers is
+then estimated in two ways.
 
 .. math:: n_K = \Big(\sum_g n_g\Big)^2 \Big/ \sum_g n_g^2, \qquad
           n_V = r (1 - r) \frac{(G - 1)\, n^2}{G \sum_g (h_g - r n_g)^2}

@@ -409,8 +409,8 @@ def calibration_panel(
         Correctness of the answers: 1 = correct, 0 = wrong. Questions
         with missing confidence or correctness are ignored.
     metrics : sequence of str or Metric, optional
-        Keys of metrics, as listed by `metric_keys`, or `Metric` objects. By default all metrics in
-        this list are computed.
+        Keys of metrics, as listed by `metric_keys`, or `Metric` objects. By default all listed
+        metrics are computed.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional

@@ -1,11 +1,10 @@
 r"""P(IK), the probability of knowing an answer, and P(True), the probability that it is true.
 
 For P(True), the model sees a question with a proposed answer and is asked whether the answer is
-true. P(True) depends only on the ratio of the probabilities of the two continuations,
+true. P(True) depends only on the ratio of the probabilities of the two continuations, because
+other continuations are irrelevant.
 
-.. math:: P(\text{True}) = \frac{e^{\ell_T}}{e^{\ell_T} + e^{\ell_F}},                    \quad (1)
-
-because other continuations are irrelevant.
+.. math:: P(\text{True}) = \frac{e^{\ell_T}}{e^{\ell_T} + e^{\ell_F}}.                    \quad (1)
 
 For P(IK), "I know", a logistic regression predicts correctness before the model answers. The
 predictors are features of the question, such as a hidden state of the model or an embedding of the
@@ -118,13 +117,13 @@ def predicted_correctness(
 ) -> PredictedCorrectness:
     """Predict correctness from features of the questions, out of sample.
 
-    Needs scikit-learn (extra ``text``).
+    The function requires scikit-learn (extra ``text``).
 
     Parameters
     ----------
     features : array_like (questions, features) or (models, questions, features)
-        Features known before the question is answered. They are standardised within each training
-        fold.
+        Features known before the question is answered. Features are standardised within each
+        training fold.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         Correctness: 1 = correct, 0 = wrong; a fraction is the probability of being correct,
         estimated from several samples.

@@ -6,10 +6,10 @@ defines them:
 * ``"discrete"``: entropy of the class proportions; biased downwards by about (K - 1)/(2M);
 * ``"miller_madow"``: the discrete entropy plus (K - 1)/(2M), for K observed classes;
 * ``"likelihood"``: entropy of the classes' normalised likelihoods (Rao-Blackwell form);
-* ``"monte_carlo"``: mean over samples of the negative log of the normalised likelihood of their
-  class;
-* ``"predictive"``: mean over samples of their negative log-likelihood. This estimator ignores
-  meaning and is the baseline for the others.
+* ``"monte_carlo"``: mean negative log of the normalised likelihoods of the sampled classes;
+* ``"predictive"``: mean negative log-likelihood of the samples.
+
+The predictive estimator ignores meaning and is the baseline for the other estimators.
 
 References
 ----------

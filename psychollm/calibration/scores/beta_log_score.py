@@ -1,22 +1,22 @@
 r"""Log score of a Beta prior: stated confidence defines a prior that the answers update.
 
-If a model states the confidence f, its accuracy at f has the prior :math:`\theta \sim
-\text{Beta}(\alpha, \beta)` with
+If a model states the confidence f, its accuracy at f has the prior :math:`\text{Beta}(\alpha,
+\beta)` with the parameters (1).
 
 .. math:: \alpha = c f + \tfrac12, \qquad \beta = c (1 - f) + \tfrac12.                \quad (1)
 
 The prior is Jeffreys' prior updated by c hypothetical answers, of which a proportion f is correct.
 Each answer is predicted from the previous answers with the same confidence. The joint probability
-of all answers does not depend on their order, and the score is its negative logarithm per answer,
+of all answers does not depend on their order. The score (2) is the negative logarithm of this
+probability per answer, for :math:`n_1` correct and :math:`n_0` wrong answers at f.
 
-.. math:: S = -\frac1n \sum_f \ln \frac{B(\alpha + n_1, \beta + n_0)}{B(\alpha, \beta)},  \quad (2)
+.. math:: S = -\frac1n \sum_f \ln \frac{B(\alpha + n_1, \beta + n_0)}{B(\alpha, \beta)}.  \quad (2)
 
-with :math:`n_1` correct and :math:`n_0` wrong answers at f. The score is Dawid's prequential log
-score and, with c = 0, the code length of Krichevsky and Trofimov. The score is proper: if accuracy
-has the assumed prior, stating f minimises the expected loss. As c increases, this score converges
-to the ordinary log score. With a finite c, the answers correct small errors of confidence, so that
-small errors increase the score only slightly. Clipping is not required, because all answers have
-positive probability under the prior.
+The score is Dawid's prequential log score and, with c = 0, the code length of Krichevsky and
+Trofimov. The score is proper: if accuracy has the assumed prior, stating f minimises the expected
+loss. As c increases, this score converges to the ordinary log score. With a finite c, the answers
+correct small errors of confidence, so that small errors increase the score only slightly. Clipping
+is not required, because all answers have positive probability under the prior.
 
 In resamples, copies of the same answer would predict each other. The score of a resample is
 therefore computed by a first-order approximation at the sample, and the interval uses the delta

@@ -23,16 +23,16 @@ clipped.
 
 The curve is the isotonic regression of correctness on confidence. The curve gives the accuracy at
 each distinct confidence, pooled with neighbouring confidences until it is non-decreasing. Two
-pointwise bands are computed from answers simulated at the same confidences:
+pointwise bands are computed from answers simulated at the same confidences.
 
-* the *consistency* band is around the diagonal. Its answers are simulated with the stated
-  probabilities, and a curve outside the band indicates miscalibration;
-* the *confidence* band is around the curve. Its answers are simulated with the recalibrated
-  probabilities, and it covers the true curve. Half a correct and half a wrong answer are added to
-  every block of pooled answers, because the band would have zero width at a block of correct
-  answers only. With the added answers, 95 % bands covered 94 to 98 % of the points of true curves
-  with 50, 200 and 1,000 questions; without the added answers, the bands covered 78 to 96 % of the
-  points.
+The *consistency* band is around the diagonal. For this band, answers are simulated with the stated
+probabilities, and a curve outside the band indicates miscalibration.
+
+The *confidence* band is around the curve and covers the true curve. For this band, answers are
+simulated with the recalibrated probabilities. Half a correct and half a wrong answer are added to
+every block of pooled answers, because the band would have zero width at a block of correct answers
+only. With the added answers, 95 % bands covered 94 to 98 % of the points of true curves with 50,
+200 and 1,000 questions; without the added answers, the bands covered 78 to 96 % of the points.
 
 The bands assume independent questions and are too narrow if questions are clustered.
 
@@ -241,7 +241,7 @@ class Corp(Result):
         return self.curves[self.miscalibration.place(label)]
 
     def summary(self) -> str:
-        """Return one sentence per model."""
+        """Return a summary with one sentence per model."""
         return "\n".join(self._sentence(row, label) for row, label in enumerate(self.labels))
 
     def _sentence(self, row: int, label: Any) -> str:

@@ -17,15 +17,16 @@ models with a linear curve. With clusters or weights, both kinds of interval use
 sandwich variance (`estimates.clustered`).
 
 If a threshold of confidence separates correct from wrong answers, the likelihood has no maximum.
-Firth's penalised estimate is then returned, with the flag `SEPARATED`. Slope and intercept are not
-identified if confidence is constant, or if all answers are correct or all are wrong.
+For separated answers, Firth's penalised estimate is returned, with the flag `SEPARATED`. Slope and
+intercept are not identified if confidence is constant, or if all answers are correct or all are
+wrong.
 
-The hypothesis a = 0, b = 1 is tested by the likelihood ratio with two degrees of freedom. With
-clusters or weights, Hotelling's statistic with a sandwich variance is used.
+The hypothesis of intercept 0 and slope 1 is tested by the likelihood ratio with two degrees of
+freedom. With clusters or weights, Hotelling's statistic with a sandwich variance is used.
 
 With more than 512 distinct confidences, the fits to resamples use narrow bins of logits
-(`kernels.cox`). These binned fits agree with exact fits to about seven digits; all other results
-are exact.
+(`kernels.cox`). Fits with binned logits agree with exact fits to about seven digits; all other
+results are exact.
 
 References
 ----------
@@ -114,7 +115,7 @@ class Cox(Result):
     )
 
     def summary(self) -> str:
-        """Return one sentence per model."""
+        """Return a summary with one sentence per model."""
         return "\n".join(self._sentence(row, label) for row, label in enumerate(self.labels))
 
     def _sentence(self, row: int, label: Any) -> str:

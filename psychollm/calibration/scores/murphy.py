@@ -1,6 +1,7 @@
 r"""Murphy's decomposition of the Brier score: reliability, resolution, uncertainty.
 
-With distinct confidences f_k, their frequencies n_k and their accuracies o_k,
+Let f_k be the distinct confidences, n_k their frequencies and o_k their accuracies. The Brier
+score consists of three parts (1).
 
 .. math:: \text{BS} =
           \underbrace{\sum_k \tfrac{n_k}{n} (f_k - o_k)^2}_{\text{reliability}}
@@ -13,10 +14,11 @@ problem but leave a remainder, because confidence varies within bins. With bins,
 therefore do not sum to the Brier score (`Murphy.within_bins`).
 
 Both reliability and resolution are biased upwards by the sampling variance of o_k. Ferro and
-Fricker subtract an unbiased estimate of this bias. A corrected reliability is negative if, by
-chance, the squared deviations are smaller than their sampling variance. A bin with one answer is
-not corrected. The plain and the corrected parts estimate the same quantities and share intervals,
-which are never negative (`noise_interval`). CORP (`corp`) avoids bins altogether.
+Fricker subtract an unbiased estimate of the bias. A corrected reliability is negative if, by
+chance, the squared deviations of accuracy from confidence are smaller than their sampling
+variance. A bin with one answer is not corrected. The plain and the corrected parts estimate the
+same quantities and share intervals, which are never negative (`noise_interval`). CORP (`corp`)
+avoids bins altogether.
 
 References
 ----------

@@ -1,21 +1,21 @@
 r"""Intervals of non-negative components of scores, which noise inflates.
 
 Reliability, resolution, miscalibration and discrimination are mean squared deviations, for example
-of accuracy from confidence; over- and underconfidence are sums of deviations of one sign. All
-these components are non-negative, so that noise increases them. Resampling adds further noise, so
-that percentiles of resamples are too high and never reach zero. Let :math:`o_k` be the proportion
+of accuracy from confidence; over- and underconfidence are sums of deviations of one sign. The
+components are non-negative, so that noise increases them. Resampling adds further noise, so that
+percentiles of resamples are too high and never reach zero. Let :math:`o_k` be the proportion
 correct of bin k, :math:`V_k` its sampling variance (with clusters, computed from cluster sums;
-`estimates.clustered`), and :math:`s_k` the bin's proportion of all answers. Noise increases a
-squared deviation by
+`estimates.clustered`), and :math:`s_k` the bin's proportion of all answers. Noise increases a mean
+squared deviation by B (1).
 
 .. math:: B = \sum_k s_k V_k, \qquad \text{with variance } 2 \sum_k s_k^2 V_k^2.         \quad (1)
 
 For deviations from the mean (resolution, discrimination), the variance of the mean is subtracted
 from the noise B. For components of the log score, each term is divided by :math:`2 o_k (1 - o_k)`.
 Let :math:`z_k` be the deviation of bin k in standard errors. Noise increases a sum of deviations
-of one sign by
+of one sign by B (2).
 
-.. math:: B = \sum_k s_k V_k^{1/2} \big(\varphi(z_k) - z_k \Phi(-z_k)\big)              \quad (2)
+.. math:: B = \sum_k s_k V_k^{1/2} \big(\varphi(z_k) - z_k \Phi(-z_k)\big).             \quad (2)
 
 The noise (2) is computed twice: with the estimated :math:`z_k`, and as a maximum with :math:`z_k =
 0` for bins within two standard errors of zero. A component minus its noise B is approximately

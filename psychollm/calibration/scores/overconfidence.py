@@ -7,25 +7,24 @@ Let :math:`\bar f` be the mean confidence and :math:`\bar y` the accuracy, and l
           \underbrace{\sum_k \tfrac{n_k}{n} \max(f_k - o_k, 0)}_{\text{over}}
           - \underbrace{\sum_k \tfrac{n_k}{n} \max(o_k - f_k, 0)}_{\text{under}} .        \quad (1)
 
-The difference can be zero even if a model is overconfident at high and underconfident at low
-confidence. Over- and underconfidence are therefore also computed separately; their sum is the
-expected calibration error with these bins. By chance, both parts are positive even for a
-calibrated model, and are larger if there are few answers per bin. The intervals of both parts
-correct for this bias and may include zero (`noise_interval`). The estimates are therefore in the
-upper part of the interval, or above it. The difference of mean confidence and accuracy has no such
-bias.
+The difference of mean confidence and accuracy can be zero even if a model is overconfident at high
+and underconfident at low confidence. Over- and underconfidence are therefore also computed
+separately; their sum is the expected calibration error with these bins. By chance, over- and
+underconfidence are both positive even for a calibrated model, and are larger if there are few
+answers per bin. The intervals of over- and underconfidence correct for this bias and may include
+zero (`noise_interval`). The estimates of over- and underconfidence are therefore in the upper part
+of the interval, or above it. The difference of mean confidence and accuracy is not biased.
 
 The interval of the difference d combines the intervals of the two means (Zou & Donner 2008). With
 the bounds l and u of the two means, and the correlation r of confidence and correctness, the lower
-bound of d is
+bound of d is given by (2), and the upper bound is analogous.
 
 .. math:: d - \sqrt{(\bar f - l_f)^2 + (u_y - \bar y)^2
-                    - 2 r (\bar f - l_f)(u_y - \bar y)},                                  \quad (2)
+                    - 2 r (\bar f - l_f)(u_y - \bar y)}.                                  \quad (2)
 
-and the upper bound is analogous. The bounds l_f and u_f are based on Student's t; l_y and u_y are
-Wilson bounds, so that the interval does not have zero length for a model that is always correct.
-With clusters or weights, the interval is based on Student's t with the clustered standard error,
-on the scale of Fisher's z.
+The bounds l_f and u_f are based on Student's t; l_y and u_y are Wilson bounds, so that the
+interval does not have zero length for a model that is always correct. With clusters or weights,
+the interval is based on Student's t with the clustered standard error, on the scale of Fisher's z.
 
 References
 ----------
@@ -105,7 +104,7 @@ class Overconfidence(Result):
     )
 
     def summary(self) -> str:
-        """Return one sentence per model."""
+        """Return a summary with one sentence per model."""
         return "\n".join(self._sentence(row, label) for row, label in enumerate(self.labels))
 
     def _sentence(self, row: int, label: Any) -> str:
@@ -194,7 +193,7 @@ def overconfidence(
 def miscalibration_metric(
     bins: FixedBins = "auto", *, n_bins: int = 15, closed: Closed = "right"
 ) -> Metric:
-    """Return the metric of the two parts of `overconfidence`."""
+    """Return the metric of over- and underconfidence."""
     binning = fixed_binning(bins, n_bins, closed)
     return Metric(
         names=("overconfident part", "underconfident part"),
@@ -218,7 +217,7 @@ def _gaps(
 def _intervals(
     tally: Tally, value: FloatArray, level: float, *, binning: Binning
 ) -> tuple[FloatArray, FloatArray]:
-    """Return standard errors and bounds of the two parts."""
+    """Return standard errors and bounds of over- and underconfidence."""
     bins = bins_of(tally.values, tally.correct + tally.wrong, binning).index
     stated, share, _ = bin_means(tally, bin_starts(tally, binning))
     over = (stated > share)[bins][tally.group]

@@ -1,19 +1,20 @@
 r"""Proper scores: losses whose expectation is smallest if confidence is the true probability.
 
-With confidence f, outcome y (1 = correct), and means over questions denoted by bars,
+Let f be the confidence and y the outcome (1 = correct), and let bars denote means over questions.
+The Brier score, the logarithmic score and the Brier skill score are
 
 .. math:: \text{BS} = \overline{(f - y)^2}, \qquad
           \text{LS} = -\overline{y \ln f + (1 - y) \ln (1 - f)},                         \quad (1)
 
-.. math:: \text{BSS} = 1 - \frac{\text{BS}}{\overline{(r - y)^2}},                       \quad (2)
+.. math:: \text{BSS} = 1 - \frac{\text{BS}}{\overline{(r - y)^2}}.                       \quad (2)
 
-where r is a constant confidence: by default the model's own accuracy, for which the denominator is
-the uncertainty :math:`\bar y (1 - \bar y)`. The Brier score is between 0 and 1. The logarithmic
-score of a wrong answer with a confidence of 1 is infinite. Confidence is therefore clipped to
-[clip, 1 - clip] before the logarithm is computed, and clipped values are flagged. Scores are
-comparable only if they use the same `clip`, which is part of the name of the estimate. If a few
-wrong answers with a confidence of 1 dominate the score, the coverage of its 95 % interval is 91 %
-with 50 questions. Otherwise the coverage for all three scores is 93 to 97 %.
+Here r is a constant confidence. By default r is the model's own accuracy, for which the
+denominator is the uncertainty :math:`\bar y (1 - \bar y)`. The Brier score is between 0 and 1. The
+logarithmic score of a wrong answer with a confidence of 1 is infinite. Confidence is therefore
+clipped to [clip, 1 - clip] before the logarithm is computed, and clipped values are flagged.
+Scores are comparable only if they use the same `clip`, which is part of the name of the estimate.
+If a few wrong answers with a confidence of 1 dominate the score, the coverage of its 95 % interval
+is 91 % with 50 questions. Otherwise the coverage for all three scores is 93 to 97 %.
 
 References
 ----------

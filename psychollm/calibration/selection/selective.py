@@ -4,28 +4,29 @@ Answers are given from the highest score downwards. Let :math:`e_k` be the expec
 errors among the first k of n answers, with tied answers in random order. Then
 
 .. math:: \text{AURC} = \frac1n \sum_{k=1}^{n} \frac{e_k}{k}, \qquad
-          \text{AUGRC} = \frac1n \sum_{k=1}^{n} \frac{e_k}{n}:                          \quad (1)
+          \text{AUGRC} = \frac1n \sum_{k=1}^{n} \frac{e_k}{n}.                          \quad (1)
 
 AURC is the mean of the error rate among the first k answers, over k = 1, ..., n (Geifman and
 El-Yaniv). AUGRC is the mean of the proportion of all questions that are answered wrongly (Traub
 and others). Binary confidence gives two groups of tied answers. In the best order of C correct and
-W wrong answers, all errors are last, and
+W wrong answers, all errors are last. Equation (2) gives the areas of the best order, with harmonic
+numbers H.
 
 .. math:: \text{AURC}^* = \frac1n \left(W - C (H_n - H_C)\right), \qquad
-          \text{AUGRC}^* = \frac{W (W + 1)}{2 n^2},                                     \quad (2)
+          \text{AUGRC}^* = \frac{W (W + 1)}{2 n^2}.                                     \quad (2)
 
-with harmonic numbers H. In a random order, the expected values are W/n and W (n + 1) / (2 n^2).
-The difference between AURC and its value in the best order is the excess (E-AURC). The normalised
-AURC is the excess divided by the excess of a random order. The normalised AURC is 0 for the best
-order, 1 for a random order and above 1 for an order worse than random.
+In a random order, the expected areas are W/n and W (n + 1) / (2 n^2). The difference between AURC
+and its value in the best order is the excess (E-AURC). The normalised AURC is the excess divided
+by the excess of a random order. The normalised AURC is 0 for the best order, 1 for a random order
+and above 1 for an order worse than random.
 
 Other authors compute the area with the trapezoidal rule, and the best area as r + (1 - r) ln(1 -
 r) with the error rate r. Areas by the trapezoidal rule differ from the areas used here by terms of
 order 1/n. With tied scores the difference is larger, because the trapezoidal rule replaces the
 curve of the expected risk by a straight line.
 
-With weights (scaled to mean one), a question of weight v counts as v answers. Sums of 1/k then
-become differences of the digamma function, which extends the harmonic numbers.
+With weights (scaled to mean one), a question of weight v counts as v answers. With weights, sums
+of 1/k become differences of the digamma function, which extends the harmonic numbers.
 
 References
 ----------

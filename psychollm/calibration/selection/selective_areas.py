@@ -2,12 +2,13 @@ r"""Areas under risk-coverage curves, exact with ties, with derivatives and inte
 
 Groups of tied answers are sorted by decreasing score. Let N answers with E errors precede a group
 of m answers with w errors, and let s = w/m. The contribution of this group to n times the AURC is
+f (`psychollm.kernels.selective`).
 
-.. math:: f = (E - N s)\,(H_{N+m} - H_N) + w                                            \quad (1)
+.. math:: f = (E - N s)\,(H_{N+m} - H_N) + w.                                           \quad (1)
 
-(`psychollm.kernels.selective`). An additional answer in an earlier group increases N; if it is an
-error, it also increases E. An additional answer in the group increases m; if it is an error, it
-also increases w. With the trigamma function :math:`\psi_1`, the derivative of harmonic numbers,
+An additional answer in an earlier group increases N, and also E if it is an error. An additional
+answer in the group increases m, and also w if it is an error. The derivatives of f contain the
+trigamma function :math:`\psi_1`, which is the derivative of harmonic numbers.
 
 .. math:: \frac{\partial f}{\partial E} = H_{N+m} - H_N, \qquad
           \frac{\partial f}{\partial N} = -s (H_{N+m} - H_N)

@@ -1,15 +1,15 @@
 r"""Hierarchical M-ratio by Hamiltonian Monte Carlo: Fleming's model in PyMC.
 
-For model s, response r and stimulus class i, the model is
+Equation (1) defines the model for model s, response r and stimulus class i.
 
 .. math:: \text{responses} &\sim \text{Binomial}\big(\Phi(\pm d'_s/2 - c_s)\big), \qquad
           \text{ratings} \sim \text{Multinomial}\big(p(M_s d'_s, v_s, k_s)\big),           \\
           \log M_s &\sim N(\mu, \sigma), \quad d'_s \sim N(\mu_d, \sigma_d), \quad
           c_s \sim N(\mu_c, \sigma_c), \quad v_{srj} \sim N(\mu_v, \sigma_v)
-          \text{ beyond the edge } k_s,                                                  \quad (1)
+          \text{ beyond the edge } k_s.                                                  \quad (1)
 
-where the confidence criteria v are ordered on the axis of each response. The prior of :math:`\mu`
-is N(0, 1), and the prior of :math:`\sigma` is the product of a uniform variable on (0, 1) and a
+The confidence criteria v are ordered on the axis of each response. The prior of :math:`\mu` is
+N(0, 1), and the prior of :math:`\sigma` is the product of a uniform variable on (0, 1) and a
 half-normal variable. The means of the other parameters have N(0, 10) priors, and their standard
 deviations have half-normal priors with scale 10.
 
@@ -144,7 +144,7 @@ def _start(tables: FloatArray, *, scaled: bool) -> _Start:
 
 
 def _hyper(pm: Any, name: str, values: FloatArray) -> tuple[Any, Any]:
-    """Return variables for the mean and SD of a group, which start at the values of `values`."""
+    """Return variables for the mean and SD of a group, with starting values from `values`."""
     mean = pm.Normal(f"mean_{name}", 0.0, 10.0, initval=float(values.mean()))
     width = pm.HalfNormal(f"sd_{name}", 10.0, initval=max(float(values.std()), 0.05))
     return mean, width

@@ -1,10 +1,10 @@
 r"""Meta-d': metacognitive sensitivity on the scale of d'.
 
 Meta-d' is the d' for which an ideal observer would give the observed confidence ratings. The
-M-ratio, meta-d'/d', is 1 if confidence uses exactly the evidence on which the answer is based. It
-is below 1 if confidence uses less evidence, and above 1 if it uses additional evidence. Meta-d'
-requires questions with two classes of correct answers, such as true and false. For open questions,
-use the AUROC or the mutual information of confidence and correctness.
+M-ratio, meta-d'/d', is 1 if confidence uses exactly the evidence on which the answer is based. The
+M-ratio is below 1 if confidence uses less evidence, and above 1 if it uses additional evidence.
+Meta-d' requires questions with two classes of correct answers, such as true and false. For open
+questions, use the AUROC or the mutual information of confidence and correctness.
 
 `psychollm.kernels.meta_d_likelihood` derives the likelihood, and
 `psychollm.calibration.two_choice.meta_d_fit` derives the standard errors.
@@ -117,7 +117,7 @@ class MetaD(Result):
         return pd.DataFrame(table)
 
     def summary(self) -> str:
-        """Return one sentence per model."""
+        """Return a summary with one sentence per model."""
         return "\n".join(self._sentence(i) for i in range(len(self.labels)))
 
     def _sentence(self, i: int) -> str:

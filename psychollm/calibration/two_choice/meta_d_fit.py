@@ -1,21 +1,21 @@
 r"""Fits of meta-d' to tables of counts: estimates, standard errors, fitted rates and reasons.
 
 The type-1 estimates :math:`d' = z_H - z_F` and :math:`c = -(z_H + z_F)/2` are computed from two
-independent proportions, H and F. The variances of the normal quantiles of H and F are (Gourevitch
-& Galanter)
+independent proportions, H and F. Equation (1) gives the variances of the normal quantiles of H and
+F (Gourevitch & Galanter).
 
 .. math:: V(z_H) = \frac{H (1 - H)}{n_1 \varphi(z_H)^2}, \qquad
           V(z_F) = \frac{F (1 - F)}{n_0 \varphi(z_F)^2}.                                  \quad (1)
 
 Given the responses, the ratings are independent of H and F. The ratings contribute the variance v
 of meta-d' given d' and c, computed from the observed information. Every output y is a function of
-three independent parts, so that
+three independent parts and has the variance (2).
 
 .. math:: V(y) = \left(\frac{\partial y}{\partial m}\right)^2 v
                + \left(\frac{\partial y}{\partial z_H}\right)^2 V(z_H)
-               + \left(\frac{\partial y}{\partial z_F}\right)^2 V(z_F),                   \quad (2)
+               + \left(\frac{\partial y}{\partial z_F}\right)^2 V(z_F).                   \quad (2)
 
-where m = meta-d' also depends on :math:`z_H` and :math:`z_F` through the criterion.
+Here m is meta-d', which also depends on :math:`z_H` and :math:`z_F` through the criterion.
 
 References
 ----------

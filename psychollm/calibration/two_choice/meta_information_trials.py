@@ -1,6 +1,7 @@
 r"""Meta-information of two-choice trials, and its ratios to reference values.
 
-With stimulus class S, response R, correctness Y and rating C, meta-I has one of three definitions,
+Meta-I has one of three definitions (1), with stimulus class S, response R, correctness Y and
+rating C.
 
 .. math:: I(Y; C), \qquad I(S; C \mid R), \qquad H(a^*) - H(S \mid R, C).                 \quad (1)
 
@@ -11,18 +12,18 @@ information of the best guess from the report, which has accuracy :math:`a^*`. T
 definitions are equal if the two responses are symmetric; a response bias affects the third
 definition.
 
-The ratios divide meta-I by one of four quantities:
+The ratios divide meta-I by one of four quantities.
 
-* the meta-I of an unbiased observer with the same d', whose evidence is Gaussian and whose
-  confidence is the evidence itself. With :math:`a = \Phi(d'/2)`, :math:`x \sim N(d'/2, 1)`, and H
-  the binary entropy, it is
+The first quantity is the meta-I of an unbiased observer with the same d', whose evidence is
+Gaussian and whose confidence is the evidence itself. Equation (2) gives this meta-I, with :math:`a
+= \Phi(d'/2)`, :math:`x \sim N(d'/2, 1)` and the binary entropy H.
 
-  .. math:: H(a) - E \log_2\left(1 + e^{-d' x}\right),                                    \quad (2)
+.. math:: H(a) - E \log_2\left(1 + e^{-d' x}\right)                                       \quad (2)
 
-* the meta-I of a Gaussian observer of the same accuracy a, with :math:`d' = 2 \Phi^{-1}(a)`,
-* the entropy of correctness, H(a), and
-* the maximum information of confidence at accuracy a, :math:`H(a) - 2 (1 - a)`, if no confidence
-  level has an accuracy below one half.
+The second quantity is the meta-I of a Gaussian observer of the same accuracy a, with :math:`d' = 2
+\Phi^{-1}(a)`. The third quantity is the entropy of correctness, H(a). The fourth quantity is the
+maximum information of confidence at accuracy a, :math:`H(a) - 2 (1 - a)`, if no confidence level
+has an accuracy below one half.
 
 By default the mean of meta-I over permutations of the answers is subtracted. For the second and
 third definition, the permutations are within each response.
@@ -250,7 +251,7 @@ def _entropy(share: FloatArray) -> FloatArray:
 
 
 def _parts(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return information, its permutation mean and class entropy (n, 3); 0 for empty tables."""
+    """Return meta-I, its permutation mean and the class entropy (n, 3); 0 for empty tables."""
     parts = np.empty((first.shape[0], 3))
     edges = np.arange(first.shape[1] + 1, dtype=np.int64)
     table_information(np.ascontiguousarray(first), np.ascontiguousarray(second), edges, parts)

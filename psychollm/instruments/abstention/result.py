@@ -84,7 +84,7 @@ class AbstentionScores(Scores):
         return frame
 
     def summary(self) -> str:
-        """Return one sentence per scenario."""
+        """Return a summary with one sentence per scenario."""
         known = list(dict.fromkeys(self.scenarios))
         return "\n".join(self._sentence(one) for one in known)
 

@@ -1,12 +1,11 @@
 r"""Codes, spans and checks of every trace, as assigned by one coder.
 
-With :math:`p_c` the proportion of category c among the spans of a trace, the diversity of the
-trace is
+The diversity of a trace is the entropy (1) in bits, where :math:`p_c` is the proportion of
+category c among the spans of the trace.
 
-.. math:: H = -\sum_c p_c \log_2 p_c                                                     \quad (1)
+.. math:: H = -\sum_c p_c \log_2 p_c.                                                    \quad (1)
 
-in bits. Diversity is 0 for a single category and :math:`\log_2 k` for k equally frequent
-categories.
+Diversity is 0 for a single category and :math:`\log_2 k` for k equally frequent categories.
 """
 
 from dataclasses import dataclass

@@ -7,13 +7,13 @@ within a tolerance, mutual entailment, the verdict of a judge) need not be trans
 tolerance of 0.5, for example, 1.4 is related to 1.0 and to 1.8, which are not related to each
 other. For such a relation, classes are formed by leaders. Answers are processed in order of
 decreasing frequency; ties are ordered by length, then alphabetically. Each answer joins the first
-leader to which it is related,
+leader to which it is related, as in (1), or becomes a leader itself.
 
-.. math:: B(a) = \min \{ j : a \sim \ell_j \},                                            \quad (1)
+.. math:: B(a) = \min \{ j : a \sim \ell_j \}.                                            \quad (1)
 
-or becomes a leader itself. Because the order depends only on the answers, classes do not depend on
-the sampling order. Classes depend on frequencies, so that the most frequent answer is at the
-centre of its class and not at its edge.
+Because the order depends only on the answers, classes do not depend on the sampling order. Classes
+depend on frequencies, so that the most frequent answer is at the centre of its class and not at
+its edge.
 """
 
 from collections import Counter

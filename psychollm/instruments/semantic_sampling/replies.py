@@ -1,11 +1,13 @@
 """Parse the answer in a reply, according to the form of the prompt.
 
-* A base model continues the text: its first line is the answer, and further questions that it
-  invents are ignored. With reasoning, the line that begins with "Answer:" is the answer.
-* An instructed model is asked only for the answer: the whole reply is the answer, unless a line
-  marks the answer.
-* A reasoning model marks its answer after its reasoning. A reply of several lines without a mark
-is unreadable; its last line is not used.
+A base model continues the text. Its first line is the answer, and further questions that the model
+invents are ignored. With reasoning, the line that begins with "Answer:" is the answer.
+
+An instructed model is asked only for the answer. The whole reply is the answer, unless a line
+marks the answer.
+
+A reasoning model marks its answer after its reasoning. A reply of several lines without a mark is
+unreadable; its last line is not used.
 
 A truncated reply counts only if its answer is complete, because an incomplete answer would form
 its own class.
