@@ -1,12 +1,12 @@
 r"""Estimate the score on a whole bank from answers to some of its questions.
 
 * *design* is the weighted mean of the sampled answers.
-  This method requires only the inclusion probabilities.
+  The *design* estimate requires only the inclusion probabilities.
 * *assisted* is the predicted score, corrected by weighted prediction errors of sampled answers.
   The correction (`psychollm.estimates.corrected`) also requires the inclusion probabilities, and
   is valid for any model. Better predictions give narrower intervals.
 * *model* is the predicted score without correction.
-  The interval of *model* is based on the models of the bank. Each of these models is predicted
+  The interval of *model* is based on the models of the bank. Each model of the bank is predicted
   from the same questions while its family is held out. The regression of the true scores on the
   predictions,
 
@@ -25,12 +25,12 @@ requires n(p) questions, the bias is
 
 .. math:: E[\hat p] - p \approx - \operatorname{Var}(\hat p)\, \frac{d \log n}{dp}.       \quad (2)
 
-Two corrections reduce this bias. First, the margin of error is computed at the score
-:math:`\tilde p` after adding :math:`z^2 / 2` correct and :math:`z^2 / 2` wrong answers (Agresti
-and Coull), so that a session without rare answers does not appear precise. Second, the bias is
-subtracted from the score of a stopped session. All predictions are shifted by a constant on the
-logit scale so that their mean is about :math:`\tilde p`. Let :math:`s_j` be the standard
-deviations of the errors that the item model expects after this shift. Then
+Two corrections reduce the bias that results from stopping. First, the margin of error is computed
+at the score :math:`\tilde p` after adding :math:`z^2 / 2` correct and :math:`z^2 / 2` wrong
+answers (Agresti and Coull), so that a session without rare answers does not appear precise.
+Second, the bias is subtracted from the score of a stopped session. All predictions are shifted by
+a constant on the logit scale so that their mean is about :math:`\tilde p`. Let :math:`s_j` be the
+standard deviations of the errors that the item model expects after this shift. Then
 :math:`n \propto (\sum_j s_j)^2` and
 
 .. math:: L = \frac{d \log n}{d \tilde p}
@@ -38,7 +38,7 @@ deviations of the errors that the item model expects after this shift. Then
           \frac{d \log n}{dp} = \frac{L n / m}{1 + L n (m - n) (1 - 2 p) / 2 m^2}, \quad
           m = n + z^2.                                                                   \quad (3)
 
-The second formula is required because :math:`\tilde p` depends on n.
+The formula for :math:`d \log n / dp` is required because :math:`\tilde p` depends on n.
 
 References
 ----------

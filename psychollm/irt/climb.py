@@ -4,8 +4,8 @@ The M step is one Fisher scoring step per item, based on expected counts. In the
 are rescaled so that the ability has mean 0 and variance 1 under the current posteriors (parameter
 expansion, Liu, Rubin & Wu, 1998). Without this rescaling, EM with thousands of items would
 converge slowly along a common shift of all items. A single item carries almost no information
-about this shift. SQUAREM (Varadhan & Roland, 2008) extrapolates pairs of steps. Every step that
-would lower the objective is shortened.
+about a common shift. SQUAREM (Varadhan & Roland, 2008) extrapolates pairs of steps. Every step
+that would lower the objective is shortened.
 
 Newton steps use the observed information. The information matrix is recomputed only after a step
 that reduces the gradient by less than a factor of about 30. Near the optimum, one matrix serves

@@ -16,7 +16,7 @@ prior mean, and W the weights of respondents. Then
           \operatorname{Cov}(\delta) = (C^{-1} - X^\top W X)^{-1}.                        \quad (2)
 
 The expected sums of products of residuals within families are therefore linear in all
-:math:`\rho_f`, which are estimated by solving these linear equations.
+:math:`\rho_f`, which are estimated by solving linear equations.
 """
 
 from dataclasses import replace

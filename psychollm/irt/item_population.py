@@ -14,16 +14,16 @@ abilities only shifts the coordinates (1), so that the prior does not affect the
 be negative: the slopes of miskeyed items are in the tail of the distribution.
 
 Each item model has its own population. The mean of a population of fewer than `POPULATION` items
-is shrunk towards the other models. This mean includes `ItemPopulation.worth` additional items at
-the mean of all items with that coordinate.
+is shrunk towards the other models. The shrunk mean includes `ItemPopulation.worth` additional
+items at the mean of all items with that coordinate.
 
 Abilities and items are integrated out in turn (variational EM). The posterior of an ability uses
 expected log-probabilities of the answers on a grid. The posterior of an item is normal in the
 coordinates (1), with mean and covariance from the expected gradient and curvature at sigma points.
 Each iteration ends by standardising abilities to mean 0 and SD 1. EM is slow if answers carry
-little information about an item. Therefore every sixth iteration extrapolates the population by a
-Newton step. The step is shortened if the lower bound of the marginal likelihood has risen by less
-than `LEAST_GAIN` since the previous extrapolation.
+little information about an item. Every sixth iteration therefore extrapolates the population's
+mean and covariance by a Newton step. The step is shortened if the lower bound of the marginal
+likelihood has risen by less than `LEAST_GAIN` since the previous extrapolation.
 
 **These respondents define the scale**: their abilities have mean 0 and SD 1, and intervals apply
 to parameters on this scale. Intervals do not include the sampling error of respondents. For n

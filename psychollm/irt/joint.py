@@ -1,9 +1,9 @@
 r"""Covariance matrix of the parameters of all items, and joint Wald tests.
 
 `IRTFit.covariance` contains only the block of each item. Estimates of different items are also
-correlated, because they depend on the same abilities. Hypotheses about several items need these
-covariances. Let V be the covariance matrix of the parameters b. Wald's statistic for contrasts C
-of b, with values c under the null hypothesis, is
+correlated, because they depend on the same abilities. Hypotheses about several items need the
+covariances between items. Let V be the covariance matrix of the parameters b. Wald's statistic for
+contrasts C of b, with values c under the null hypothesis, is
 
 .. math:: W = (C b - c)^\top (C V C^\top)^{-1} (C b - c) .                               \quad (1)
 """

@@ -5,10 +5,10 @@ almost exactly. Each item has a logistic curve,
 
 .. math:: P_j(z) = 1 / (1 + \exp(-d_j - a_j z)),                                        \quad (1)
 
-with normal priors of slopes and intercepts. The means and variances of these priors are estimated
-jointly with the items, by a few EM steps with normal posteriors. Scores between 0 and 1 are
-treated as fractional answers. For a new model the prior of z is N(0, 1). The model's scores on the
-other items are predicted from the posterior of z given its answers to the selected items.
+with normal priors of slopes and intercepts. The means and variances of the normal priors are
+estimated jointly with the items, by a few EM steps with normal posteriors. Scores between 0 and 1
+are treated as fractional answers. For a new model the prior of z is N(0, 1). The model's scores on
+the other items are predicted from the posterior of z given its answers to the selected items.
 """
 
 from dataclasses import dataclass

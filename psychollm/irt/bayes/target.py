@@ -46,7 +46,7 @@ class HierarchicalPriors:
     log_slope : (mean, sd) or None
         Normal prior of log slopes, which makes slopes positive.
     slope : (mean, sd)
-        Normal prior of slopes, used if `log_slope` is None. With this prior, slopes can be
+        Normal prior of slopes, used if `log_slope` is None. With a normal prior, slopes can be
         negative, as for miskeyed questions.
     intercept : (mean, sd)
         Normal prior of intercepts.

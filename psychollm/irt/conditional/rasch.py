@@ -1,19 +1,19 @@
 r"""Rasch models by conditional maximum likelihood.
 
 In the Rasch model, a respondent's number of yes answers is a sufficient statistic for the
-respondent's ability. Conditioning on this number removes abilities from the likelihood, so that no
-distribution of abilities is assumed. Conditional likelihood is useful, for example, for two dozen
-models of three families, which are not a sample from a normal distribution. However, the Rasch
-model assumes that all slopes are one.
+respondent's ability. Conditioning on the number of yes answers removes abilities from the
+likelihood, so that no distribution of abilities is assumed. Conditional likelihood is useful, for
+example, for two dozen models of three families, which are not a sample from a normal distribution.
+However, the Rasch model assumes that all slopes are one.
 
 The function `rasch_ability` estimates abilities in logits, on a scale on which difficulties have
 mean 0.
 
 * ML: the ability at which the expected number of yes answers equals the observed number.
-  This ability solves :math:`\sum_{j \in S} P_j(\theta) = r`, and does not exist if all answers are
-  yes or all answers are no.
+  The ML ability solves :math:`\sum_{j \in S} P_j(\theta) = r`, and does not exist if all answers
+  are yes or all answers are no.
 * WLE: Warm's weighted likelihood estimate.
-  The WLE is finite even if all answers are yes or all answers are no.
+  Warm's estimate is finite even if all answers are yes or all answers are no.
 
 References
 ----------

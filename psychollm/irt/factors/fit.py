@@ -272,7 +272,7 @@ def fit_factors(
         Assumption about missing data. "ignored" assumes that missing data are missing at random
         given the answers. "modelled" also estimates how the probability of an answer depends on
         the factors, from the filled cells and an equal number of random empty cells. Neither
-        option corrects for missingness that depends on the answer itself.
+        "ignored" nor "modelled" corrects for missingness that depends on the answer itself.
     rng : Generator, int or None
         Random generator or seed for starting values, held-out answers and sampled empty cells.
     n_jobs : int, optional

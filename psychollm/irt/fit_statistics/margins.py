@@ -1,7 +1,7 @@
 r"""Low-order margins of answers: observed and expected values, covariance and derivatives.
 
 A margin is the mean of a function of one answer, :math:`f_a(y_i)`, or of a product of functions of
-two answers, :math:`g_b(y_i) g_d(y_j)`. The three statistics differ in these functions:
+two answers, :math:`g_b(y_i) g_d(y_j)`. The statistics M2, M2* and C2 differ in these functions:
 
 =======  =====================  =====================
 name     of single answers f    of pairs g
@@ -11,8 +11,8 @@ M2*      the code y             the code y
 C2       is y = c, for c > 0    the code y
 =======  =====================  =====================
 
-For binary items all three statistics are equal. Items are independent given the ability. Therefore
-margins without a common item covary only through their expectations. With :math:`V_i(f, g)` the
+For binary items all three statistics are equal. Items are independent given the ability. Margins
+without a common item therefore covary only through their expectations. With :math:`V_i(f, g)` the
 covariance of two functions of answer i given the ability and :math:`\mu` their means, margins
 :math:`f(y_i) r` and :math:`g(y_i) r'` that share item i contribute
 

@@ -273,9 +273,9 @@ def differential_items(
         Group of each respondent. At least two groups are needed, and the first group that occurs
         is the reference.
     method : {"lr", "wald"}
-        Likelihood-ratio test of two fits, or Wald test of one fit. The two tests agree in large
-        samples. In small samples, the false positive rate of the likelihood-ratio test is closer
-        to the nominal level.
+        Likelihood-ratio test of two fits, or Wald test of one fit. Likelihood-ratio and Wald tests
+        agree in large samples. In small samples, the false positive rate of the likelihood-ratio
+        test is closer to the nominal level.
     anchors : {"purified", "all_others"} or sequence of labels
         Items that link the groups: all other items, all other items that were not flagged
         ("purified"), or the given items, which are not tested. Items that cannot be tested are

@@ -95,8 +95,10 @@ def fit_irt_groups(
         Items with their own parameters in every group; all other items anchor the scale.
     priors : Priors, "auto" or None
         With "auto" and fewer than 500 answers per item (median), ten or more items get a
-        hierarchical prior. With this prior, the first group's respondents define the scale.
-        Otherwise weak fixed priors are used. None means that only the likelihood is maximised.
+        hierarchical prior. With a hierarchical prior, the first group's respondents define the
+        scale. Fewer than ten items get weak fixed priors. With 500 answers or more, only
+        asymptotes and weakly identified slopes get a prior. None means that only the likelihood is
+        maximised.
     max_iterations : int
         Maximum number of EM and Newton iterations.
     progress : bool

@@ -12,8 +12,8 @@ for three. With more items a common grid needs more nodes, whereas adaptive rule
 number of nodes is checked at the optimum: finer rules are adopted until the next finer rule does
 not change the parameters appreciably.
 
-With more than three abilities, product rules have too many nodes. Instead, the likelihood of each
-pattern is integrated by importance sampling over the pattern's own segment of a quasi-random
+With more than three abilities, product rules have too many nodes. The likelihood of each pattern
+is then integrated by importance sampling over the pattern's own segment of a quasi-random
 sequence. Nodes are the same in all steps, so that the objective is smooth. Unlike with stochastic
 approximation, the optimisation converges to a point, and the likelihood is available. Other
 segments of the sequence measure the integration error.

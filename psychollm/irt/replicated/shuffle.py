@@ -1,11 +1,11 @@
 r"""Negative control: fits to shuffled answers.
 
 Each item's answers are shuffled among the respondents who answered it. Shuffling preserves yes
-rates and missing data, but removes all dependence between items. The same model with the same
-priors is fitted to the shuffled table. With two dozen models the slopes of a 2PL vary considerably
-even for shuffled answers. The improvement of the fit over chance is measured by the objective
-(log-likelihood with priors). Slopes and other statistics are compared with their values in the
-shuffled tables.
+rates and missing data, but removes all dependence between items. The model of the observed table,
+with the same priors, is fitted to the shuffled table. With two dozen models the slopes of a 2PL
+vary considerably even for shuffled answers. The improvement of the fit over chance is measured by
+the objective (log-likelihood with priors). Slopes and other statistics are compared with their
+values in the shuffled tables.
 
 Let G be the difference between the observed objective and the mean objective of shuffled tables.
 The quantity 2 G is approximately distributed as a noncentral chi-square variable minus its degrees

@@ -304,7 +304,7 @@ class StreamedAbilities:
         return missing_at(self.answers, self._every(point[None])[0], posterior)[self.keep]
 
     def moved(self, posterior: Posterior, mean: float = 0.0, sd: float = 1.0) -> Self:
-        """Return the respondents with nodes about these modes, standardised by `mean` and `sd`."""
+        """Return the respondents with nodes about given modes, standardised by `mean` and `sd`."""
         return replace(
             self,
             centre=(posterior.peak - mean) / sd,
