@@ -38,7 +38,7 @@ class Replay(Result):
         Mean margin of error, proportion of intervals that cover the true score, and standard error
         of this proportion; NaN if a design has no interval.
     asked : ndarray of shape (rows,)
-        Mean number of questions.
+        Mean number of questions per session.
     relative_width : ndarray of shape (rows,)
         Mean margin of error divided by the margin of simple random samples of equal size; NaN if
         "random" is not one of the designs.

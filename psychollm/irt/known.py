@@ -61,7 +61,7 @@ def known_items(
     Returns
     -------
     IRTFit
-        Items whose standard errors and likelihood are NaN.
+        Items with the known parameters; standard errors and likelihood are NaN.
 
     Raises
     ------

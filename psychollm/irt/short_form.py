@@ -203,7 +203,7 @@ def short_form(
     n_folds : int
         Number of cross-validation folds of models.
     rng : Generator or int
-        Random generator or seed, for folds and random forms.
+        Random generator or seed, for folds and random short forms.
 
     Returns
     -------

@@ -48,7 +48,7 @@ class Pool:
 
     @cached_property
     def curves(self) -> Curves:
-        """Curves of the items."""
+        """Logistic curves of the items."""
         return Curves.of(self.scores)
 
     @cached_property

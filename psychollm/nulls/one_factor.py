@@ -90,8 +90,8 @@ def one_factor_null(
 
     Notes
     -----
-    The answers of a model with an extreme yes rate can be constant in a replicate; its
-    correlations are then set to zero.
+    The answers of a model with an extreme yes rate can be constant in a replicate; the
+    correlations of this model are then set to zero.
 
     Examples
     --------

@@ -119,7 +119,7 @@ def _values(posterior: Any, name: str) -> FloatArray:
 
 
 def _entries(posterior: Any, target: Target) -> FloatArray:
-    """Return x (chains, draws, P) from the variables of the model."""
+    """Return the draws of x (chains, draws, P) from the variables of the model."""
     slope = _values(posterior, "slope")
     parts = [np.log(slope) if target.priors.positive else slope, _values(posterior, "intercept")]
     if target.families.n > 1:
@@ -132,7 +132,7 @@ def _entries(posterior: Any, target: Target) -> FloatArray:
 
 
 def _scales(posterior: Any, target: Target) -> FloatArray:
-    """Return h (chains, draws, H)."""
+    """Return the draws of h (chains, draws, H) from the variables of the model."""
     names = target.structure.names
     if not names:
         return np.empty((*_values(posterior, "slope").shape[:2], 0))

@@ -39,7 +39,8 @@ class HierarchicalPriors:
     """Priors of the Bayesian 2PL on the logit scale; the probit link divides slopes by 1.7.
 
     With domains of items, the priors of slopes and intercepts apply to the grand mean. SDs between
-    and within domains then have half-normal priors, whose scale is the SD of the prior.
+    and within domains have half-normal priors, whose scale is the SD of the corresponding normal
+    prior.
 
     Parameters
     ----------
@@ -169,7 +170,7 @@ class Structure:
 
     @property
     def size(self) -> int:
-        """Number of entries of x."""
+        """Number of entries of the vector x."""
         return self.m.size
 
     def sd(self, h: FloatArray) -> FloatArray:
@@ -229,7 +230,7 @@ class Target:
 
     @property
     def grid(self) -> Grid:
-        """Arguments of the kernels other than parameters."""
+        """Arguments of the kernels other than the parameters."""
         return self.answers.data, self.nodes, self.log_weights, self.link_code
 
     @property

@@ -69,9 +69,9 @@ class LogisticFactorFit(Result):
     n_answers : int
         Number of answers.
     gaps : GapModel or None
-        Model of the filled cells, if estimated.
+        Model of the filled cells, if it was estimated.
     choice : FactorChoice or None
-        Comparison of numbers of factors, if chosen automatically.
+        Comparison of numbers of factors, if the number was chosen automatically.
     model_reasons, question_reasons : tuple of Reason
         Reason for each model or question without estimates.
     models, questions : tuple
@@ -148,7 +148,7 @@ class LogisticFactorFit(Result):
         Raises
         ------
         LabelError
-            If a label is unknown.
+            If a model or a question is unknown.
         """
         rows = positions("model", self.models, models)
         columns = positions("question", self.questions, questions)

@@ -193,7 +193,7 @@ Piece: TypeAlias = tuple[int, int, int, FloatArray, FloatArray, FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class _Pass:
-    """Pass over one block of questions, given the models."""
+    """Data pass over one block of questions, given the models."""
 
     reads: tuple[Reads, ...]
     precisions: tuple[FloatArray, ...]
@@ -281,7 +281,7 @@ class Ascent:
 
 
 def _change(old: FloatArray, new: FloatArray, grams: FloatArray) -> float:
-    """Return the root sum of squares of all changes, from cross products."""
+    """Return the square root of the sum of squared changes, from cross products."""
     # |Z W' - Z0 W0'|^2 = <Z'Z, W'W> - 2 <Z0'Z, W0'W> + <Z0'Z0, W0'W0>
     squares = np.sum((old.T @ old) * grams[0]) - 2.0 * np.sum((old.T @ new) * grams[1])
     return float(np.sqrt(max(squares + np.sum((new.T @ new) * grams[2]), 0.0)))

@@ -47,7 +47,7 @@ class Layout:
 
     @property
     def functions(self) -> FloatArray:
-        """All functions of an answer (F + G, C)."""
+        """Values of all functions at each answer (F + G, C)."""
         return np.concatenate([self.single, self.pair])
 
     @property
@@ -117,7 +117,7 @@ def means(functions: FloatArray, curves: FloatArray) -> FloatArray:
 
 
 def expected_margins(layout: Layout, curves: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the margins under the model."""
+    """Return the expected margins under the model."""
     single, pair = means(layout.single, curves), means(layout.pair, curves)
     both = np.einsum("ibq,q,jdq->ijbd", pair, weights, pair, optimize=True)
     return _stacked(layout, single @ weights, both)

@@ -57,7 +57,7 @@ class GroupAnswers:
 
     @property
     def items(self) -> list[Hashable]:
-        """Names of the items kept."""
+        """Names of the items that are kept."""
         return [self.pooled.labels[j] for j in np.flatnonzero(self.kept)]
 
     def chosen(self, labels: Sequence[Hashable], argument: str) -> BoolArray:

@@ -1,8 +1,8 @@
-"""Several abilities of each respondent, and test information about these abilities.
+"""Estimation of several abilities of each respondent, and test information about abilities.
 
 Abilities are posterior means (EAP) with posterior covariances, computed with the quadrature rule
 of the fit. At abilities theta, an item with slopes a has the information matrix w a a' with w =
-P'^2 / (P (1 - P)). An item therefore informs only about the direction of its slopes.
+P'^2 / (P (1 - P)). An item therefore carries information only about the direction of its slopes.
 """
 
 from __future__ import annotations

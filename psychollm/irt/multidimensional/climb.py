@@ -14,9 +14,9 @@ not change the parameters appreciably.
 
 With more than three abilities, product rules have too many nodes. The likelihood of each pattern
 is then integrated by importance sampling over the pattern's own segment of a quasi-random
-sequence. Nodes are the same in all steps, so that the objective is smooth. Unlike with stochastic
-approximation, the optimisation converges to a point, and the likelihood is available. Other
-segments of the sequence measure the integration error.
+sequence. Nodes are the same in all steps, so that the objective is smooth. Unlike stochastic
+approximation, the optimisation converges to a point and yields the likelihood. Other segments of
+the sequence measure the integration error.
 """
 
 from dataclasses import dataclass, replace
@@ -111,7 +111,7 @@ def em_step(problem: Problem, point: Point, *, expand: bool = True) -> Place:
 
 
 def _scaled(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return standard deviations and correlations."""
+    """Return the standard deviations and correlations of a covariance matrix."""
     sd = np.sqrt(np.diagonal(covariance))
     correlation = covariance / np.outer(sd, sd)
     np.fill_diagonal(correlation, 1.0)

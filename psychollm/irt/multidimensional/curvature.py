@@ -13,8 +13,8 @@ correlations of abilities, and V the centred scores of all nodes
 With many parameters and few nodes (two dozen models, thousands of questions) the matrix is never
 formed: :math:`I^{-1} = D^{-1} + D^{-1} V^\top (1 - V D^{-1} V^\top)^{-1} V D^{-1}`.
 
-Standard errors of loadings follow by the delta method. With :math:`s^2 = D^2 + a^\top \Phi a`, a
-loading :math:`\lambda_k = a_k / s` has the derivatives
+Standard errors of loadings are computed by the delta method. With
+:math:`s^2 = D^2 + a^\top \Phi a`, a loading :math:`\lambda_k = a_k / s` has the derivatives
 
 .. math:: \frac{\partial \lambda_k}{\partial a_l} = \frac{[k = l]}{s}
           - \frac{a_k (\Phi a)_l}{s^3}, \qquad

@@ -105,8 +105,8 @@ def fit_multidimensional(
         Adaptive quadrature, or quasi-random importance sampling. "auto" uses quadrature for up to
         three abilities.
     n_points : int
-        Minimum number of quasi-random points per answer pattern. With few patterns, more points
-        are used.
+        Minimum number of quasi-random points per answer pattern. With few answer patterns, more
+        quasi-random points are used.
     max_iterations : int
         Maximum number of EM and Newton iterations.
     progress : bool

@@ -74,7 +74,7 @@ class FitStatistic:
         return np.atleast_1d(np.asarray(self.compute(fit, table), dtype=np.float64)).ravel()
 
     def labels(self, fit: IRTFit, size: int) -> Labels:
-        """Return a name for each value."""
+        """Return a name for each value of the statistic."""
         names: Labels = tuple(range(size))
         if self.of == "model":
             names = (self.name,)
@@ -94,7 +94,7 @@ def _pairs(table: FloatArray) -> FloatArray:
 
 
 def _s_x2(fit: IRTFit, table: Responses) -> FloatArray:
-    """Return S-X2, also for items without degrees of freedom."""
+    """Return S-X2 of all items, including items without degrees of freedom."""
     codes = codes_for(fit, table)
     return spread(s_x2(fit, codes[(codes >= 0).all(axis=1)])[0], fit.fitted)
 

@@ -70,7 +70,7 @@ class OnDevice:
     def scores(
         self, task: Task, *, table: CellTable, rows: FloatArray, curved: bool
     ) -> FloatArray:
-        """Return gradient and information, which costs little even if `curved` is false."""
+        """Return gradients and information, which costs little even if `curved` is false."""
         known, found, n = self._put(rows), [], 5 if curved else 2
         for low, high in _pieces(task, table, rows.shape[1]):
             at = task.at(low, high)
@@ -81,7 +81,7 @@ class OnDevice:
     def targets(
         self, task: Task, *, table: CellTable, rows: FloatArray, prior: FloatArray
     ) -> FloatArray:
-        """Return gradient, information and targets."""
+        """Return gradient, information and targets of scoring steps for the items."""
         known, found = self._put(rows), []
         for low, high in _pieces(task, table, rows.shape[1]):
             cells, here = self._read(table, low, high), task.at(low, high)[0].copy()
@@ -96,7 +96,7 @@ class OnDevice:
         return np.concatenate(found)
 
     def missing(self, task: Task, *, table: CellTable, rows: FloatArray) -> FloatArray:
-        """Return variances of scores."""
+        """Return the variances of the items' scores."""
         known, found = self._put(rows), []
         for low, high in _pieces(task, table, rows.shape[1]):
             at = task.at(low, high)[0]

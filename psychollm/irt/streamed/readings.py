@@ -81,7 +81,7 @@ class Compiled:
     def scores(
         self, task: Task, *, table: CellTable, rows: FloatArray, curved: bool
     ) -> FloatArray:
-        """Return gradient and information."""
+        """Return the gradients of the items, with information if `curved`."""
         found = []
         for low, high, slope, intercept in task.parts():
             score, information = np.empty((*slope.shape, 2)), np.empty((*slope.shape, 3))
@@ -93,7 +93,7 @@ class Compiled:
     def targets(
         self, task: Task, *, table: CellTable, rows: FloatArray, prior: FloatArray
     ) -> FloatArray:
-        """Return gradient, information and targets."""
+        """Return gradient, information and targets of scoring steps for the items."""
         found = []
         for low, high, slope, intercept in task.parts():
             score, information = np.empty((1, high - low, 2)), np.empty((1, high - low, 3))
@@ -103,7 +103,7 @@ class Compiled:
         return np.concatenate(found)
 
     def missing(self, task: Task, *, table: CellTable, rows: FloatArray) -> FloatArray:
-        """Return variances of scores."""
+        """Return the variances of the items' scores."""
         found = []
         for low, high, slope, intercept in task.parts():
             found.append(np.empty((high - low, 3)))
