@@ -20,13 +20,13 @@ A logistic regression of held-out answers on these logits, shrunk towards the be
 predictor, gives the stacked predictor.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from psychollm._base.replicate import one_blas_thread
-from psychollm._base.types import FloatArray
+from psychollm._base.types import BoolArray, FloatArray
 from psychollm.irt.logistic_factors import fit_logistic_factors
 
 SMALLEST = 1e-6
@@ -35,6 +35,7 @@ RANKS = (2, 8)
 MOST_FOR_2PL = 150_000  # largest number of answers for the 2PL
 _SHRINKAGE = 10.0  # prior precision of stacking weights
 _SHIFT = 5.0  # constant in the denominator of (1)
+_BLOCK = 100_000  # answers whose logits are stacked together
 
 Features = tuple[FloatArray | None, FloatArray | None]
 Logits = dict[str, FloatArray]
@@ -49,29 +50,39 @@ class Predictors:
     with_2pl: bool
     rng: int
 
-    def logits(self, table: FloatArray, *, stackable: bool = False) -> Logits:
-        """Return the logits of all cells by each predictor, or by the stackable ones."""
+    def logits(
+        self, table: FloatArray, *, stackable: bool = False
+    ) -> Iterator[tuple[str, FloatArray]]:
+        """Yield each predictor, or each stackable one, and its logits of all cells."""
+        # Large tables leave no memory for the logits of all predictors together.
         ours, theirs = self.features(table)
-        found: Logits = {}
         if not stackable:
-            found[MEANS] = logit(_means(table))
+            yield MEANS, logit(_means(table))
             if self.with_2pl:
-                found[TWO_PL] = logit(_two_pl(table))
-        with one_blas_thread():
-            found[RASCH] = self._factors(table, 0, None, None)
-            found[_name(self.ranks[-1])] = last = self._factors(table, self.ranks[-1], None, None)
-            if ours is not None or theirs is not None:
-                for rank in self.ranks:
-                    last = self._factors(table, rank, ours, theirs)
-                    found[f"{_name(rank)} + side"] = last
-            found[RESEMBLANCE] = _resemblance(table, expit(last))
-        return found
+                yield TWO_PL, logit(_two_pl(table))
+        yield RASCH, self._factors(table, 0, None, None)
+        last = self._factors(table, self.ranks[-1], None, None)
+        yield _name(self.ranks[-1]), last
+        if ours is not None or theirs is not None:
+            for rank in self.ranks:
+                last = self._factors(table, rank, ours, theirs)
+                yield f"{_name(rank)} + side", last
+        yield RESEMBLANCE, _resemblance(table, expit(last))
+
+    def combined(self, table: FloatArray, weights: Mapping[str, float]) -> FloatArray:
+        """Return the weighted sum of the predictors' logits of all cells."""
+        total = np.zeros(table.shape)
+        for name, logits in self.logits(table, stackable=not weights.keys() & {MEANS, TWO_PL}):
+            if name in weights:
+                total += weights[name] * logits
+        return total
 
     def _factors(
         self, table: FloatArray, rank: int, ours: FloatArray | None, theirs: FloatArray | None
     ) -> FloatArray:
-        fit = fit_logistic_factors(table, rank=rank, rows=ours, columns=theirs, rng=self.rng)
-        return logit(fit.probabilities())
+        with one_blas_thread():
+            fit = fit_logistic_factors(table, rank=rank, rows=ours, columns=theirs, rng=self.rng)
+            return logit(fit.probabilities())
 
 
 def _name(rank: int) -> str:
@@ -109,9 +120,10 @@ def _resemblance(table: FloatArray, p: FloatArray) -> FloatArray:
     there = np.isfinite(table)
     residual = np.where(there, table - p, 0.0)
     deviation = np.where(there, np.sqrt(p * (1.0 - p)), 0.0)
-    alike = residual @ residual.T / (_SHIFT + deviation @ deviation.T)
-    np.fill_diagonal(alike, 0.0)
-    return np.asarray(alike**3 @ residual)
+    with one_blas_thread():
+        alike = residual @ residual.T / (_SHIFT + deviation @ deviation.T)
+        np.fill_diagonal(alike, 0.0)
+        return np.asarray(alike**3 @ residual)
 
 
 def log_losses(y: FloatArray, logits: FloatArray) -> FloatArray:
@@ -119,19 +131,27 @@ def log_losses(y: FloatArray, logits: FloatArray) -> FloatArray:
     return np.asarray(np.logaddexp(0.0, logits) - y * logits)
 
 
-def stacked(held: Mapping[str, FloatArray], y: FloatArray, best: str) -> dict[str, float]:
+def stacked(
+    held: Mapping[str, FloatArray], y: FloatArray, best: str, used: BoolArray | None = None
+) -> dict[str, float]:
     """Return the weights of a logistic regression of answers on logits, by Newton steps."""
     names = [name for name in held if name not in (MEANS, TWO_PL)]
-    x = np.column_stack([held[name] for name in names])
-    scale = np.sqrt(np.maximum((x**2).mean(axis=0), 1e-12))
-    scale[[name != RESEMBLANCE for name in names]] = 1.0
-    x = x / scale
+    blocks = [slice(start, start + _BLOCK) for start in range(0, y.size, _BLOCK)]
+    kept = [slice(None) if used is None else used[block] for block in blocks]
+    large = [held[RESEMBLANCE][block][part] for block, part in zip(blocks, kept, strict=True)]
+    mean_square = sum(float(x @ x) for x in large) / sum(x.size for x in large)
+    scale = np.ones(len(names))
+    scale[names.index(RESEMBLANCE)] = np.sqrt(max(mean_square, 1e-12))
     start = np.array([float(name == best) for name in names])
     weights = start.copy()
     for _ in range(50):
-        p = expit(x @ weights)
-        slope = x.T @ (y - p) - _SHRINKAGE * (weights - start)
-        curvature = (x.T * (p * (1.0 - p))) @ x + _SHRINKAGE * np.eye(len(names))
+        slope = -_SHRINKAGE * (weights - start)
+        curvature = _SHRINKAGE * np.eye(len(names))
+        for block, part in zip(blocks, kept, strict=True):
+            x = np.stack([held[name][block][part] for name in names]) / scale[:, None]
+            p = expit(weights @ x)
+            slope += x @ (y[block][part] - p)
+            curvature += (x * (p * (1.0 - p))) @ x.T
         step = np.linalg.solve(curvature, slope)
         weights = weights + step
         if np.abs(step).max() < 1e-8:

@@ -19,6 +19,7 @@ from psychollm._base.errors import CodeError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
 from psychollm.calibration.errors.binned import calibration_error
+from psychollm.calibration.errors.bins import mass_index
 from psychollm.data.labels import Labels, positions
 from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import as_table, numbers
@@ -48,6 +49,7 @@ from psychollm.studies.prediction.side import (
 )
 
 _BINS = 10
+_STEPS = 1000  # distinct probabilities
 _RESAMPLES = 200
 _LEVEL = 0.95
 _LEAST = 20  # smallest number of answers
@@ -241,14 +243,13 @@ def predict_answers(
     predictors = _predictors(values, sides, generator)
     folds = _Folds.drawn(values, n_folds, generator)
     judged, used, name = _compared(folds.cells(predictors), folds)
-    logits = predictors.logits(values, stackable=name not in (MEANS, TWO_PL))
-    apart = folds.apart(predictors, used, stackable=name not in (MEANS, TWO_PL))
+    apart = folds.apart(predictors, used)
     score = partial(_scored, folds=folds, rng=generator)
     scores = {one: score(own) for one, own in judged.items()}
     return PredictedAnswers(
         models=ours,
         questions=theirs,
-        probability=expit(combined(logits, used)),
+        probability=expit(predictors.combined(values, used)),
         answered=np.isfinite(values),
         predictor=name,
         weights=used,
@@ -347,12 +348,12 @@ class _Folds:
             rows, columns = self.rows[out], self.columns[out]
             rest = self.values.copy()
             rest[rows, columns] = np.nan
-            for name, logits in predictors.logits(rest).items():
+            for name, logits in predictors.logits(rest):
                 found.setdefault(name, np.full(out.size, np.nan))[out] = logits[rows, columns]
         return found
 
     def apart(
-        self, predictors: Predictors, weights: Mapping[str, float], *, stackable: bool
+        self, predictors: Predictors, weights: Mapping[str, float]
     ) -> tuple[FloatArray, FloatArray]:
         """Return logits of answers by held-out models and to held-out questions (answers,).
 
@@ -364,7 +365,7 @@ class _Folds:
             rest = self.values.copy()
             rest[self.row == fold] = np.nan
             rest[:, self.column == fold] = np.nan
-            logits = combined(predictors.logits(rest, stackable=stackable), weights)
+            logits = predictors.combined(rest, weights)
             for out, kept in ((model & ~question, by_model), (question & ~model, by_question)):
                 kept[out] = logits[self.rows[out], self.columns[out]]
         return by_model, by_question
@@ -381,7 +382,7 @@ def _compared(held: Logits, folds: _Folds) -> tuple[Logits, dict[str, float], st
     together = np.empty(y.size)
     for fold in range(folds.n):
         out = folds.cell == fold
-        weights = stacked({name: one[~out] for name, one in held.items()}, y[~out], start)
+        weights = stacked(held, y, start, ~out)
         together[out] = combined({name: one[out] for name, one in held.items()}, weights)
     judged = {name: held[name] for name in losses} | {STACKED: together}
     losses[STACKED] = float(log_losses(y, together).mean())
@@ -405,23 +406,39 @@ def _scored(logits: FloatArray, *, folds: _Folds, rng: np.random.Generator) -> _
     y, logits, question = folds.y[there], logits[there], folds.columns[there]
     loss = log_losses(y, logits)
     off = np.bincount(question, loss - loss.mean())
-    clusters = int((np.bincount(question) > 0).sum())
-    se = float(np.sqrt((off**2).sum() * clusters / max(clusters - 1, 1)) / y.size)
-    # Rounding limits the number of distinct values, which determines the computing time of
-    # resampling.
+    n_questions = int((np.bincount(question) > 0).sum())
+    se = float(np.sqrt((off**2).sum() * n_questions / max(n_questions - 1, 1)) / y.size)
+    stated, correct, clusters, weights = _by_question(expit(logits), y, question)
     found = calibration_error(
-        np.round(expit(logits), 3),
-        y,
+        stated,
+        correct,
         bins="mass",
         n_bins=_BINS,
         n_null=_RESAMPLES,
-        clusters=question,
+        clusters=clusters,
+        weights=weights,
         bootstrap=_RESAMPLES,
         level=_LEVEL,
         rng=rng,
     )
     error = float(found.debiased.value[0])
     return _Score(float(loss.mean()), se, int(y.size), error, found.corrected.interval[0])
+
+
+def _by_question(
+    p: FloatArray, y: FloatArray, question: IntArray
+) -> tuple[FloatArray, FloatArray, IntArray, FloatArray]:
+    """Return means of p and y, question, and number of answers, by question and bin of p."""
+    # The gap of a bin and its resamples depend only on these means. Rounding limits the number of
+    # distinct values, which determines the computing time of resampling.
+    rounded = np.round(p * _STEPS).astype(np.int64)
+    values, level, counts = np.unique(rounded, return_inverse=True, return_counts=True)
+    bin_of = mass_index(np.arange(values.size), counts.astype(np.float64), _BINS, left=False)
+    cell = question * _BINS + bin_of[level]
+    n = np.bincount(cell)
+    known = np.flatnonzero(n)
+    mean, correct = (np.bincount(cell, x)[known] / n[known] for x in (p, y))
+    return np.round(mean * _STEPS) / _STEPS, correct, known // _BINS, n[known].astype(np.float64)
 
 
 def _held_out(scores: Mapping[str, _Score]) -> HeldOut:
