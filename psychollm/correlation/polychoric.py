@@ -316,7 +316,8 @@ def polychoric(
 
     The model of each pair of rows is a bivariate normal distribution divided at thresholds. The
     thresholds are computed from the margins of the table. The correlation maximises the likelihood
-    of the table up to rounding error. For binary rows the results equal those of `tetrachoric`.
+    of the table up to rounding error. For binary rows, the results equal the results of
+    `tetrachoric`.
 
     Parameters
     ----------
@@ -326,8 +327,8 @@ def polychoric(
     of : {"models", "questions"}
         Whether to correlate models or questions.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
-        Continuity correction of tables with an empty cell. ``"keep_margins"`` shifts half a unit
-        between the cells of a 2 x 2 table without changing the yes rates; larger tables are
+        Continuity correction of tables with an empty cell. ``"keep_margins"`` shifts a count of
+        1/2 between the cells of a 2 x 2 table without changing the yes rates; larger tables are
         unchanged. ``"add_half"`` puts 1/2 into empty cells. ``"add_half_all"`` adds 1/2 to all
         cells of a table with an empty cell. ``"none"`` applies no correction.
     missing : {"pairwise", "global"}

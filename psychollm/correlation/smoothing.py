@@ -231,11 +231,11 @@ def smooth(
         Target for ``"shrink"``: the identity matrix (default), a matrix in which all correlations
         equal the mean correlation, or a given correlation matrix.
     shrinkage : float, optional
-        Weight of the target for ``"shrink"``, in [0, 1]. The default is the smallest sufficient
-        weight.
+        Weight of the target for ``"shrink"``, in [0, 1]. The default is the smallest weight that
+        removes all negative eigenvalues.
     scaling : float, optional
         Scaling constant of Bentler and Yuan for ``"minimum_trace"``, in (0, 1]; the default is
-        0.98. With a value below one, the result is positive definite.
+        0.98. With a constant below one, the smoothed matrix is positive definite.
 
     Returns
     -------
@@ -411,7 +411,7 @@ def _positive(array: FloatArray, name: str, labels: Labels) -> FloatArray:
 
 
 def _target(target: Target | ArrayLike | None, values: FloatArray) -> FloatArray:
-    """Return the matrix to shrink towards."""
+    """Return the target matrix of the shrinkage."""
     if target is None or (isinstance(target, str) and target == "identity"):
         return np.eye(len(values))
     if isinstance(target, str):

@@ -73,10 +73,10 @@ def tetrachoric_table(
         Counts or weights of units with both answers yes, only the first answer yes, only the
         second answer yes, and both answers no. Shapes are broadcast.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
-        Continuity correction of 2 x 2 tables with an empty cell. ``"keep_margins"`` shifts half a
-        question between cells without changing the yes rates. ``"add_half"`` puts 1/2 into the
-        empty cell. ``"add_half_all"`` adds 1/2 to all four cells. ``"none"`` leaves the
-        correlation at -1 or 1.
+        Continuity correction of 2 x 2 tables with an empty cell. ``"keep_margins"`` shifts a count
+        of 1/2 between cells without changing the yes rates. ``"add_half"`` puts 1/2 into the empty
+        cell. ``"add_half_all"`` adds 1/2 to all four cells. ``"none"`` leaves the correlation at
+        -1 or 1.
 
     Returns
     -------

@@ -338,14 +338,14 @@ def tetrachoric(
         Whether to correlate models or questions. The argument `of` is ignored for `PairCounts`,
         which record the axis.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
-        Continuity correction of 2 x 2 tables with an empty cell. ``"keep_margins"`` shifts half a
-        question between cells without changing the yes rates. ``"add_half"`` puts 1/2 into the
-        empty cell. ``"add_half_all"`` adds 1/2 to all four cells. ``"none"`` leaves the
-        correlation at -1 or 1.
+        Continuity correction of 2 x 2 tables with an empty cell. ``"keep_margins"`` shifts a count
+        of 1/2 between cells without changing the yes rates. ``"add_half"`` puts 1/2 into the empty
+        cell. ``"add_half_all"`` adds 1/2 to all four cells. ``"none"`` leaves the correlation at
+        -1 or 1.
     missing : {"pairwise", "global"}
         ``"pairwise"`` estimates the thresholds of a pair from its own table. ``"global"``
-        estimates them from all answers of each model, and rho maximises the likelihood given these
-        thresholds.
+        estimates the thresholds from all answers of each model, and rho maximises the likelihood
+        given these thresholds.
     weights : array of shape (questions,), optional
         Non-negative weight of each question. Weights are scaled to a mean of one.
     device : str, optional
@@ -380,7 +380,7 @@ def tetrachoric(
     Notes
     -----
     Every continuity correction biases the spectrum of models with extreme yes rates.
-    ``Correlation.sensitivity`` compares the corrections.
+    ``Correlation.sensitivity`` compares the continuity corrections.
 
     References
     ----------

@@ -230,12 +230,12 @@ def confirmatory_factors(
     correlation : PolychoricCorrelation, DataFrame or array_like (k, k)
         Correlations; the result of `polychoric` includes their covariance matrix.
     model : mapping
-        Mapping of each factor's name to the labels of its variables. A variable may load on
+        Mapping from the name of each factor to the labels of its variables. A variable may load on
         several factors.
     estimator : {"dwls", "uls", "wls"}
-        Diagonally weighted, unweighted or weighted least squares. With ``test="scaled_shifted"``,
-        ``"dwls"`` is known as WLSMV and ``"uls"`` as ULSMV; with ``test="satorra_bentler"``, as
-        WLSM and ULSM.
+        Estimator: diagonally weighted, unweighted or weighted least squares. With
+        ``test="scaled_shifted"``, ``"dwls"`` is known as WLSMV and ``"uls"`` as ULSMV; with
+        ``test="satorra_bentler"``, as WLSM and ULSM.
     test : {"scaled_shifted", "satorra_bentler", "mean_variance", "standard"}
         Correction of the test statistic. ``"standard"`` is valid for ``estimator="wls"`` only.
     errors : {"robust", "standard"}

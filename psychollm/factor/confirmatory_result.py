@@ -82,12 +82,12 @@ class ConfirmatoryFactors(Expects, Result):
         Covariance matrix of the free parameters: loadings row by row, factor correlations,
         residual covariances.
     fit, standard_fit : FactorFit
-        Fit with the corrected and with the uncorrected statistic. SRMR is computed over pairs of
-        variables.
+        Fit indices with the corrected and with the uncorrected statistic. SRMR is computed over
+        pairs of variables.
     scaling : float
         Scaling factor by which the uncorrected statistic is divided, before any shift.
     objective, gradient : float
-        Discrepancy, and largest component of its gradient.
+        Value of the discrepancy function, and largest component of its gradient.
     estimator, errors : str
         Discrepancy function and kind of standard errors.
     n : float

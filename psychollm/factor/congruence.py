@@ -46,10 +46,11 @@ class Congruence(Result):
     Attributes
     ----------
     matrix : ndarray of shape (m, p)
-        Coefficients in [-1, 1]. Undefined coefficients are NaN, with an entry in `reasons`.
+        Congruence coefficients in [-1, 1]. Undefined coefficients are NaN, with an entry in
+        `reasons`.
     order : ndarray of shape (m,)
         Column of the other set that is matched to each column. The one-to-one matching maximises
-        the sum of absolute coefficients. The value is -1 if no column remains or the coefficient
+        the sum of absolute coefficients. The index is -1 if no column remains or the coefficient
         is undefined.
     signs : ndarray of shape (m,)
         Sign of each match: 1, or -1 if the matched column is reversed; 0 without a match.

@@ -12,9 +12,9 @@ Let T and d be the test statistic and degrees of freedom of the model, and :math
           \mathrm{BIC} = T - d \log n .                                                  \quad (2)
 
 The interval of RMSEA is computed by inverting the noncentral chi-square distribution of T. If the
-correction of a statistic depends on the number of factors, as Bartlett's does, TLI applies the
-model's correction to :math:`T_0`, as Tucker and Lewis do. CFI uses the correction of the model
-without factors.
+correction of a statistic depends on the number of factors, as Bartlett's correction does, TLI
+applies the model's correction to :math:`T_0`, as Tucker and Lewis do. CFI uses the correction of
+the model without factors.
 
 References
 ----------

@@ -8,9 +8,9 @@ Define
           U = W - W\Delta (\Delta^\top W \Delta)^{-} \Delta^\top W .                      \quad (1)
 
 T has the distribution of a sum of chi-square variables that are weighted by the non-zero
-eigenvalues of :math:`U\Gamma`. These eigenvalues are one only if :math:`W = \Gamma^{-1}`. With d
-degrees of freedom, :math:`t_1 = \operatorname{tr} U\Gamma` and :math:`t_2 = \operatorname{tr}
-(U\Gamma)^2`, the corrected statistics are
+eigenvalues of :math:`U\Gamma`. The eigenvalues of :math:`U\Gamma` are one only if :math:`W =
+\Gamma^{-1}`. With d degrees of freedom, :math:`t_1 = \operatorname{tr} U\Gamma` and :math:`t_2 =
+\operatorname{tr} (U\Gamma)^2`, the corrected statistics are
 
 .. math:: \text{Satorra-Bentler: } \frac{d}{t_1} T, \qquad
           \text{scaled and shifted: } a T + d - a t_1,\; a = \sqrt{d / t_2}, \qquad
@@ -122,7 +122,7 @@ def full_weights(gamma: FloatArray) -> FloatArray:
 
 
 def weighted_by(weights: FloatArray, columns: FloatArray) -> FloatArray:
-    """Return W times columns (p, q), for W (p, p) or its diagonal."""
+    """Return the product of W, given as (p, p) or its diagonal, and columns (p, q)."""
     return np.asarray(
         weights[:, None] * columns if weights.ndim == 1 else weights @ columns, dtype=np.float64
     )

@@ -49,7 +49,7 @@ def plot_loadings(
     solution : FactorSolution
         Result of `factor_analysis`.
     errors : LoadingErrors, optional
-        Result of `loading_errors` for the same solution, drawn as intervals.
+        Result of `loading_errors` for the same solution, whose intervals are drawn.
     ax : Axes, optional
         Axes to draw on; by default, a new figure is created.
 

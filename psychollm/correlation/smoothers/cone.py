@@ -8,8 +8,8 @@ Sun, 2002) is
           \Omega_{ab} = \frac{\max(\lambda_a, 0) + \max(\lambda_b, 0)}{|\lambda_a| + |\lambda_b|}
 
 The simplest method clips non-positive eigenvalues and rescales the diagonal to one (Knol & Berger,
-1991, equation 27), with the constants of R's ``psych::cor.smooth``. This method is not optimal,
-but needs only one decomposition.
+1991, equation 27), with the constants of R's ``psych::cor.smooth``. Clipping is not optimal, but
+needs only one spectral decomposition.
 
 References
 ----------

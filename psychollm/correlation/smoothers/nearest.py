@@ -1,4 +1,4 @@
-r"""Nearest correlation matrix with equal weights of pairs.
+r"""Nearest correlation matrix, with equal weights for all pairs.
 
 The method minimises :math:`\tfrac12 \lVert X - G \rVert_F^2` over positive semidefinite X with
 unit diagonal. The minimum is the least squares approximation of Knol and ten Berge (1989) and the

@@ -1,8 +1,8 @@
-r"""Nearest correlation matrix with weights of pairs.
+r"""Nearest correlation matrix, with a weight for each pair.
 
 The method minimises :math:`f(X) = \sum_{i<j} w_{ij} (x_{ij} - g_{ij})^2` over positive
 semidefinite X with unit diagonal (the H-weighted problem of Higham, 2002). With weights
-:math:`1/\mathrm{se}^2` imprecise correlations change more than precise correlations.
+:math:`1/\mathrm{se}^2`, imprecise correlations change more than precise correlations.
 
 The method uses the augmented Lagrangian of Qi and Sun (2011). For a multiplier :math:`Z \succeq 0`
 and a penalty :math:`\sigma`, the off-diagonal entries of X minimise the strongly convex function
@@ -52,7 +52,7 @@ HARDER = 4.0
 
 
 class _Problem(NamedTuple):
-    """Matrix to approximate, weights with maximum one, and the scale of gradients."""
+    """Matrix to approximate, weights with a maximum of one, and the scale of gradients."""
 
     matrix: FloatArray  # (k, k)
     weights: FloatArray  # (k, k)
@@ -91,7 +91,7 @@ def weighted_nearest(matrix: FloatArray, weights: FloatArray) -> Repair:
 
 
 def _normalise(matrix: FloatArray, weights: FloatArray) -> tuple[_Problem, float]:
-    """Scale the weights to maximum one."""
+    """Scale the weights to a maximum of one."""
     unit = float(hollow(weights).max())
     scaled = weights / unit
     np.fill_diagonal(scaled, 1.0)
@@ -146,7 +146,7 @@ def _at(problem: _Problem, x: FloatArray, multiplier: FloatArray, penalty: float
 
 
 def _newton_direction(problem: _Problem, point: _Point, penalty: float) -> FloatArray:
-    """Solve the Newton equation in the off-diagonal entries."""
+    """Solve the Newton equation for the off-diagonal entries."""
     vectors = point.projection.vectors
     omega = divided_differences(point.projection.values)
     squares = vectors**2

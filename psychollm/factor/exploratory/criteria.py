@@ -89,7 +89,7 @@ def _quartimax(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def oblimin(gamma: float = 0.0) -> Criterion:
-    """Return direct oblimin (3); gamma 0 is quartimin, lower values reduce factor correlations."""
+    """Return direct oblimin (3); gamma is 0 for quartimin, and lower for smaller correlations."""
 
     def evaluate(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
         squares = loadings**2

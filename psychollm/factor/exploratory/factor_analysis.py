@@ -120,8 +120,8 @@ def factor_analysis(
     ConvergenceWarning
         If an iteration stopped before convergence.
     PsychollmWarning
-        If the method needs a positive definite matrix and `correlation` is not. A matrix that is
-        not positive definite is shrunk until its smallest eigenvalue is 0.01.
+        If the method needs a positive definite matrix and `correlation` is not positive definite.
+        A matrix that is not positive definite is shrunk until its smallest eigenvalue is 0.01.
 
     Notes
     -----

@@ -4,12 +4,12 @@ Factors are rotated by T with :math:`\Lambda = A (T^\top)^{-1}`, :math:`\Phi = T
 oblique rotations, the columns of T have length one; for orthogonal rotations, they are
 orthonormal. The gradient of the criterion in T is projected onto the tangent space of these
 constraints. The result of each step is projected back, by scaling columns or by the polar
-decomposition; steps are halved until the criterion falls enough.
+decomposition; steps are halved until the criterion decreases enough.
 
 Plain gradient descent takes hundreds of steps. Step lengths are therefore derived from the change
 of the gradient (Barzilai & Borwein, 1988), so that a few dozen steps suffice. A step may increase
-the criterion as long as it stays below the largest of the last few values (Grippo, Lampariello &
-Lucidi, 1986).
+the criterion as long as the criterion stays below the largest of the last few values (Grippo,
+Lampariello & Lucidi, 1986).
 
 References
 ----------

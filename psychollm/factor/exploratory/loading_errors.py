@@ -78,7 +78,7 @@ class LoadingErrors(Result):
         opposite sign. `pairwise_likelihood` and `full_information` need no correction.
     congruence : ndarray of shape (n, m)
         Congruence of each replicate's aligned factors with the solution; (0, m) for the delta
-        method. Low values mean that a factor is not replicated.
+        method. A low congruence means that a factor is not replicated.
     labels, factors : tuple
         Names of the k variables and the m factors.
     """
@@ -151,7 +151,7 @@ def loading_errors(
     ------
     OptionError
         If the method or the rotation cannot be repeated, or the number of observations is unknown.
-        The same error is raised if normal theory is not valid, and both `covariance` and
+        An error is also raised if normal theory is not valid, and both `covariance` and
         `replicates` are missing.
 
     Examples
@@ -282,7 +282,7 @@ def _covariance(solution: FactorSolution, given: Any) -> FloatArray:
 
 
 def _derivatives(again: _Repeat, R: FloatArray) -> FloatArray:
-    """Return derivatives (q, p) of loadings and factor correlations by the correlations."""
+    """Return derivatives (q, p) of the solution with respect to the correlations."""
     pairs = np.stack(np.tril_indices(len(R), -1), axis=1)
     columns = []
     for start in range(0, len(pairs), AT_ONCE):

@@ -39,7 +39,7 @@ class FactorSolution(Expects, Result):
         Variance explained by each factor, summed over variables. Variance shared by correlated
         factors is divided between them.
     explained_common_variance : float
-        Proportion of common variance that the factors explain. It is 1, except with
+        Proportion of common variance that the factors explain. The proportion is 1, except with
         ``method="minimum_rank"``, where eigenvalues after the first m remain unexplained.
     objective : float
         Value of the discrepancy function at the optimum.

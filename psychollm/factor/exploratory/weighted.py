@@ -11,12 +11,12 @@ Rows of loadings are parameterised as
 
 No communality then exceeds 1 - u, where u is the smallest uniqueness allowed. The derivative is
 also zero at this bound, so Newton's method needs no constraints. `weighted_factor` fits a single
-factor, which the bootstrap of omega requires thousands of times. It uses exact second derivatives
-and the bound :math:`|\lambda| = 1 - 5 \cdot 10^{-4}`. With several factors, second derivatives are
-central differences of the gradient, whose precision of about ten digits suffices for convergence.
-Both methods end with damped Newton steps, which ignore directions without curvature, such as
-rotations of a solution. Negative curvature is replaced by its absolute value, so that every step
-descends.
+factor, which the bootstrap of omega requires thousands of times. Single-factor fits use exact
+second derivatives and the bound :math:`|\lambda| = 1 - 5 \cdot 10^{-4}`. With several factors,
+second derivatives are central differences of the gradient, whose precision of about ten digits
+suffices for convergence. Fits with one or several factors end with damped Newton steps, which
+ignore directions without curvature, such as rotations of a solution. Negative curvature is
+replaced by its absolute value, so that every step descends.
 
 References
 ----------
@@ -205,7 +205,7 @@ def _unbent(loadings: FloatArray) -> FloatArray:
 
 
 def _pulled_back(rows: FloatArray, slope: FloatArray) -> FloatArray:
-    """Return the gradient in x from the gradient in the rows (2)."""
+    """Return the gradient with respect to x from the gradient with respect to rows (2)."""
     size = _sizes(rows)
     ratio = np.sinc(size / np.pi)
     along = np.sum(rows * slope, axis=1, keepdims=True)

@@ -162,11 +162,11 @@ def confirmatory_groups(
     Parameters
     ----------
     correlations : mapping
-        Mapping of each group's name to its result of `polychoric`, as `polychoric_by_group`
+        Mapping from the name of each group to its result of `polychoric`, as `polychoric_by_group`
         returns it. Groups are independent sets of units. The first group is the reference. Each
         item must have the same answers in all groups.
     model : mapping
-        Mapping of each factor's name to the labels of its items.
+        Mapping from the name of each factor to the labels of its items.
     invariance : {"configural", "thresholds", "metric", "scalar", "strict"}
         Level of invariance, that is, the parameters that are equal in all groups, as listed in
         `psychollm.factor.invariance.model`.

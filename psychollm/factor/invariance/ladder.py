@@ -155,7 +155,7 @@ class FitDifference(Result):
 
 
 def fit_difference(larger: GroupFactors, smaller: GroupFactors) -> FitDifference:
-    """Test the equalities of a model against a model without them.
+    """Test the equalities of a model against a model without these equalities.
 
     Parameters
     ----------
@@ -361,11 +361,11 @@ def measurement_invariance(
     Parameters
     ----------
     correlations : mapping
-        Mapping of each group's name to its result of `polychoric`, as `polychoric_by_group`
+        Mapping from the name of each group to its result of `polychoric`, as `polychoric_by_group`
         returns it. Groups are independent sets of units. The first group is the reference. Each
         item must have the same answers in all groups.
     model : mapping
-        Mapping of each factor's name to the labels of its items.
+        Mapping from the name of each factor to the labels of its items.
     levels : sequence of str, optional
         Levels to fit, least restrictive first. The default is the levels that the items can
         distinguish: "configural", "scalar" and "strict" for binary items. The level "thresholds"

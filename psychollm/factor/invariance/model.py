@@ -132,7 +132,7 @@ class Layout:
         return np.where(self.place == HELD, self.value, x[np.maximum(self.place, 0)])
 
     def gathered(self, columns: FloatArray) -> FloatArray:
-        """Sum derivatives by parameters (p, G, size) to derivatives by free parameters (p, q)."""
+        """Return derivatives for free parameters (p, q), summed from (p, G, size)."""
         flat = self.place.ravel()
         free = np.flatnonzero(flat != HELD)
         total = np.zeros((self.n_free, len(columns)))
@@ -149,7 +149,7 @@ class Layout:
 
 
 def layout_of(shape: Shape, groups: int, level: Invariance, free: BoolArray) -> Layout:
-    """Return the layout of groups at a level, with group-specific items in `free` (k,)."""
+    """Return the layout of parameters at a level, with group-specific items in `free` (k,)."""
     rank = LEVELS.index(level)
     binary = np.bincount(shape.item_of_threshold, minlength=len(free)) < 2
     equal = ~free if rank else np.zeros(len(free), dtype=np.bool_)
@@ -235,7 +235,7 @@ def unpack(shape: Shape, row: FloatArray) -> Parts:
 
 
 def with_scales(layout: Layout, full: FloatArray) -> FloatArray:
-    """Return all parameters (G, size) with derived scales by (2)."""
+    """Return all parameters (G, size), with scales derived by (2)."""
     if not layout.derived.any():
         return full
     full = full.copy()
@@ -259,7 +259,7 @@ def moments(shape: Shape, row: FloatArray) -> FloatArray:
 
 
 def derivatives(shape: Shape, row: FloatArray) -> FloatArray:
-    """Return derivatives (p, size) of (1) by the group's parameters, without derived scales."""
+    """Return derivatives (p, size) of (1), in which scales are treated as free parameters."""
     part, item = unpack(shape, row), shape.item_of_threshold
     k, m = shape.free.shape
     t, scale = item.size, part.scales
@@ -296,7 +296,7 @@ def stacked_moments(layout: Layout, x: FloatArray) -> FloatArray:
 
 
 def stacked_derivatives(layout: Layout, x: FloatArray) -> FloatArray:
-    """Return derivatives (G p, q) of all groups' moments by the free parameters."""
+    """Return derivatives (G p, q) of all groups' moments with respect to free parameters."""
     full = with_scales(layout, layout.full(x))
     return np.concatenate(
         [layout.gathered(own_columns(layout, full, g)) for g in range(len(full))]
@@ -304,7 +304,7 @@ def stacked_derivatives(layout: Layout, x: FloatArray) -> FloatArray:
 
 
 def own_columns(layout: Layout, full: FloatArray, group: int) -> FloatArray:
-    """Return derivatives (p, G, size) of a group's moments by the parameters of all groups."""
+    """Return derivatives (p, G, size) of a group's moments with respect to all parameters."""
     shape = layout.shape
     direct = derivatives(shape, full[group])
     columns = np.zeros((len(direct), *full.shape))

@@ -119,7 +119,7 @@ class _Release(NamedTuple):
 
 
 def equality_tests(model: GroupFactors, *, of: Released, adjustment: Adjustment) -> EqualityTests:
-    """Test the equalities of a fitted model: see `GroupFactors.score_tests`."""
+    """Test the equalities of a fitted model, as described in `GroupFactors.score_tests`."""
     from scipy.stats import chi2
 
     check_choice("of", of, Released)
@@ -234,12 +234,12 @@ class GroupFactors(Result):
         Factor covariances and standard errors; variances are one in the first group. Fixed
         parameters have standard errors of zero.
     fit, standard_fit : FactorFit
-        Fit with the corrected and with the uncorrected statistic. RMSEA is computed for G groups,
-        and SRMR over correlations.
+        Fit indices with the corrected and with the uncorrected statistic. RMSEA is computed for G
+        groups, and SRMR over correlations.
     scaling : float
         Scaling factor by which the uncorrected statistic is divided, before any shift.
     objective, gradient : float
-        Discrepancy, and largest component of its gradient.
+        Value of the discrepancy function, and largest component of its gradient.
     invariance, test : str
         Level of invariance and correction of the statistic.
     free : tuple

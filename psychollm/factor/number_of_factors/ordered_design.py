@@ -104,8 +104,8 @@ def resampled_correlations(
     bootstrap : int or Bootstrap
         Number of resamples.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
-        Continuity correction of tables with an empty cell. ``"keep_margins"`` shifts half a unit
-        between the cells of a 2 x 2 table without changing the yes rates; larger tables are
+        Continuity correction of tables with an empty cell. ``"keep_margins"`` shifts a count of
+        1/2 between the cells of a 2 x 2 table without changing the yes rates; larger tables are
         unchanged. ``"add_half"`` puts 1/2 into empty cells. ``"add_half_all"`` adds 1/2 to all
         cells of a table with an empty cell. ``"none"`` applies no correction.
     missing : {"pairwise", "global"}

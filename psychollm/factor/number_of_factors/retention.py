@@ -65,7 +65,7 @@ class Retention(Result):
     average_partial : ndarray of shape (m + 1,)
         Mean squared partial correlation after removing 0, 1, ... components.
     simple_structure : ndarray of shape (m, 2)
-        Very simple structure for 1, 2, ... factors, with complexities 1 and 2.
+        Fit of very simple structure for 1, 2, ... factors, with complexities 1 and 2.
     kaiser_bars : ndarray of shape (k,)
         Reference values of the empirical Kaiser criterion.
     hull : Hull
@@ -155,8 +155,8 @@ def retention(
     quantile : float
         Quantile of the shuffled eigenvalues that an eigenvalue must exceed, between 0 and 1.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
-        Continuity correction of tables with an empty cell. ``"keep_margins"`` shifts half a unit
-        between the cells of a 2 x 2 table without changing the yes rates; larger tables are
+        Continuity correction of tables with an empty cell. ``"keep_margins"`` shifts a count of
+        1/2 between the cells of a 2 x 2 table without changing the yes rates; larger tables are
         unchanged. ``"add_half"`` puts 1/2 into empty cells. ``"add_half_all"`` adds 1/2 to all
         cells of a table with an empty cell. ``"none"`` applies no correction.
     missing : {"pairwise", "global"}

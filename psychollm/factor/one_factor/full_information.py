@@ -104,7 +104,7 @@ def answer_patterns(yes: BoolArray, answered: BoolArray, keep: BoolArray) -> Pat
 
 
 def _keys(flags: BoolArray) -> AnyArray:
-    """Return one sortable key per column of flags (r, n): a word if 64 bits suffice."""
+    """Return one sortable key per column of flags (r, n), as an integer if 64 bits suffice."""
     packed = np.packbits(flags, axis=0).T
     width = packed.shape[1]
     if width > 8:
@@ -333,7 +333,7 @@ def _frozen(parameters: FloatArray, gradient: FloatArray) -> BoolArray:
 def _climb(
     patterns: Patterns, grid: Grid, start: FloatArray, *, progress: bool
 ) -> tuple[FloatArray, Convergence]:
-    """Maximise from (z, tau), with parameters in units of their standard errors at the start."""
+    """Maximise the likelihood from (z, tau), with parameters scaled by initial standard errors."""
     from scipy.optimize import Bounds, minimize
 
     _, _, products = _evaluate(patterns, grid, start)

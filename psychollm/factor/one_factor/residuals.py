@@ -293,10 +293,10 @@ def residual_test(
     r"""Test for local dependence beyond one common factor, or beyond independence.
 
     The statistic is the largest eigenvalue of the standardised residuals of the joint yes counts
-    (`pair_residuals`). Its null distribution is obtained by a parametric bootstrap: answers are
-    simulated from the fitted model, with the observed yes rates and missing data, and refitted.
-    The test needs no correlation matrix and no continuity correction. The documentation lists its
-    error rates under "Operating characteristics".
+    (`pair_residuals`). The null distribution of the statistic is obtained by a parametric
+    bootstrap: answers are simulated from the fitted model, with the observed yes rates and missing
+    data, and refitted. The test needs no correlation matrix and no continuity correction. The
+    documentation lists the error rates of the test under "Operating characteristics".
 
     Parameters
     ----------

@@ -113,7 +113,7 @@ def question_scores(
     ------
     OptionError
         If only one of `loadings` and `thresholds` is given, or if asymptotes are given without
-        both. The same error is raised if a loading is not inside (-1, 1), or asymptotes are not
+        both. An error is also raised if a loading is not inside (-1, 1), or asymptotes are not
         increasing inside [0, 1].
     ShapeError
         If the numbers of values and of models differ, or no model can be included.

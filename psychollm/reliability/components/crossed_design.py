@@ -86,7 +86,7 @@ def effects_of(facets: Sequence[str]) -> tuple[Effect, ...]:
 
 
 def effect_name(effect: Effect, n_facets: int) -> str:
-    """Return the name of an effect in tables."""
+    """Return the name of an effect, as used in tables."""
     if len(effect) == n_facets:
         return "residual"
     return ":".join(facet for facet in FACETS if facet in effect)
@@ -166,7 +166,7 @@ class CellCounts:
 
     @property
     def expectation(self) -> FloatArray:
-        """Matrix of (1) for a balanced design with these numbers of cells per level."""
+        """Matrix of (1) for a balanced design with the given numbers of cells per level."""
         effects = self.design.effects
         return np.array(
             [
@@ -219,7 +219,7 @@ class Profiles:
         return self._placed(total - shared, shared)
 
     def left_out(self) -> FloatArray:
-        """Return all sums of squares without each level in turn (levels, effects)."""
+        """Return all sums of squares after omitting each level in turn (levels, effects)."""
         own = np.stack([(part**2).sum(axis=1) for part in self.parts], axis=1)
         shared = [((part.sum(axis=0) - part) ** 2).sum(axis=1) for part in self.parts]
         common = np.stack(shared, axis=1) / (self.n - 1.0)

@@ -15,9 +15,9 @@ nearly exact because each level is estimated from many answers. Most programs fo
 use Laplace's approximation for all effects. Laplace's approximation underestimates variances,
 especially the interaction variance, if single answers carry little information.
 
-The mean has a flat prior and is integrated out as well ("reml"), or is maximised over ("ml").
-Intervals are based on the posterior distribution of the standard deviations, with half-normal
-priors (`logistic_posterior`).
+With "reml", the mean has a flat prior and is integrated out. With "ml", the likelihood is
+maximised over the mean. Intervals are based on the posterior distribution of the standard
+deviations, with half-normal priors (`logistic_posterior`).
 
 References
 ----------

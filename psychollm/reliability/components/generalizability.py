@@ -1,15 +1,15 @@
 r"""Generalizability theory: variance components of scores.
 
 Models answer items, once or in several runs. Each score is a grand mean plus effects of the model,
-the item, the run, and their combinations (`crossed_design`). The variances of these effects are
-the *components*. The components determine the reproducibility of a mean score with other items and
+the item, the run, and their combinations (`crossed_design`). The variances of the effects are the
+*components*. The components determine the reproducibility of a mean score with other items and
 runs (`decision_study`).
 
-Components of complete data are estimated from expected mean squares. These estimates are unbiased
-and may be negative; negative estimates are kept and flagged. With missing cells, or on request,
-restricted maximum likelihood (`reml`) is used. REML estimates are never negative. For complete
-data, REML estimates equal the estimates from mean squares unless an estimate from mean squares is
-negative.
+Components of complete data are estimated from expected mean squares. Estimates from mean squares
+are unbiased and may be negative; negative estimates are kept and flagged. With missing cells, or
+on request, restricted maximum likelihood (`reml`) is used. REML estimates are never negative. For
+complete data, REML estimates equal the estimates from mean squares unless an estimate from mean
+squares is negative.
 
 References
 ----------

@@ -117,8 +117,8 @@ def intraclass(
         raters; for agreement, use questions as targets and judges as raters.
     method : {"anova", "reml"}
         "anova" omits targets with a missing score. "reml" estimates non-negative variance
-        components from all scores by restricted maximum likelihood. On complete tables the two
-        methods agree, unless a component is negative.
+        components from all scores by restricted maximum likelihood. On complete tables, "anova"
+        and "reml" agree unless a component is negative.
     absolute_interval : {"satterthwaite", "generalised"}
         Interval of form 2: the published approximation, or `generalised_interval`, whose coverage
         is also correct with few raters.
@@ -143,7 +143,8 @@ def intraclass(
     Notes
     -----
     With ``"reml"`` and missing scores, tests and intervals use the degrees of freedom of the
-    complete table, as the R package psych does. The intervals are then slightly too narrow.
+    complete table, as the R package psych does. With missing scores, the intervals are slightly
+    too narrow.
 
     In simulations, 95 % intervals of forms 1 and 3 had a coverage of 93 to 96 % for normal scores
     and of 90 to 96 % for binary scores. The published interval of form 2 had a coverage of 95 %

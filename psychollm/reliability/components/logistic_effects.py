@@ -7,10 +7,10 @@ correct answer is
 .. math:: V(S) = \operatorname{Var}_{x \sim N(0, \sigma_S^2)} \operatorname{E}
           \operatorname{logit}^{-1}\bigl(\mu + x + N(0, \sigma^2 - \sigma_S^2)\bigr).     \quad (1)
 
-This contribution requires two integrals, each over one variable. The variance of a single answer
-is :math:`\bar p (1 - \bar p)`. The parts of this variance are V(M) for models, V(Q) for questions,
-V(all) - V(M) - V(Q) for their interaction, and the remainder for sampling error. The proportions
-sum to one and do not depend on the logistic scale.
+The contribution of S requires two integrals, each over one variable. The variance of a single
+answer is :math:`\bar p (1 - \bar p)`. The parts of the variance of a single answer are V(M) for
+models, V(Q) for questions, V(all) - V(M) - V(Q) for their interaction, and the remainder for
+sampling error. The proportions of variance sum to one and do not depend on the logistic scale.
 
 In a test with D domains, Q questions and E answers to each question, the reliability of the mean
 scores of models is
@@ -72,7 +72,7 @@ class EffectDraws:
     def of(
         cls, design: Design, explored: Explored, n: int, rng: np.random.Generator
     ) -> "EffectDraws":
-        """Draw standard deviations, and effects with the mean and SD at these values."""
+        """Draw standard deviations, and effects with their mean and SD at each draw."""
         places = explored.draws(n, rng)
         centre = explored.modes[0][2]
         known = _functionals(design, centre, *normal_draws(centre, n, rng))

@@ -1,8 +1,9 @@
 r"""Standard deviations of a crossed logistic model: maximum likelihood and posterior.
 
 The integrated log likelihood :math:`\ell(\sigma)` of `logistic_blocks` is a function of a few
-standard deviations. Its maximum over :math:`\sigma \ge 0` gives the components. The posterior of
-:math:`\lambda = \log \sigma`, with a half-normal prior of scale :math:`\tau`, has the density
+standard deviations. The maximum of this function over :math:`\sigma \ge 0` gives the components.
+The posterior of :math:`\lambda = \log \sigma`, with a half-normal prior of scale :math:`\tau`, has
+the density
 
 .. math:: \log p(\lambda) = \ell(e^\lambda) + \sum_j \Bigl(\lambda_j
           - \frac{e^{2 \lambda_j}}{2 \tau^2}\Bigr).                                       \quad (1)

@@ -28,8 +28,8 @@ covariance K are
 
 Both likelihoods are maximised by Fisher scoring; components that would become negative are fixed
 at zero. With one or two degrees of freedom, the expected information can differ greatly from the
-observed information, so that scoring converges slowly. Newton steps, with numerical differences of
-(3), are then used instead.
+observed information, so that scoring converges slowly. In such cases, Newton steps with numerical
+differences of (3) are used instead.
 
 In (2), local and global effects have the same indicators. Let A be a set of the other facets, and
 :math:`W_A` the indicators of its levels among the cells of a block (a column of ones for the empty
@@ -98,7 +98,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class RemlFit:
-    """Components at the maximum."""
+    """Components at the maximum of the likelihood."""
 
     components: FloatArray  # (components,)
     convergence: Convergence
@@ -136,7 +136,7 @@ def _fit(at: FloatArray, point: Point, iteration: int, reason: str, *, converged
 
 
 def _observed(likelihood: Likelihood, at: FloatArray, point: Point) -> FloatArray:
-    """Return the observed information if it is positive definite, else the expected one."""
+    """Return the observed information if positive definite, else the expected information."""
     width = 1e-6 * np.maximum(at, 1e-3 * at.sum())
     ahead = [likelihood(at + width[k] * np.eye(at.size)[k]).score for k in range(at.size)]
     observed = (point.score - np.array(ahead)) / width[:, None]

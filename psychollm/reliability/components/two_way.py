@@ -6,13 +6,13 @@ With n targets (rows), k raters (columns) and one score per cell, the mean squar
 .. math:: B = \tfrac{k}{n-1} \textstyle\sum_i (\bar x_{i\cdot} - \bar x)^2, \quad
           J = \tfrac{n}{k-1} \sum_j (\bar x_{\cdot j} - \bar x)^2, \quad
           E = \tfrac{1}{(n-1)(k-1)} \sum_{ij} (x_{ij} - \bar x_{i\cdot} - \bar x_{\cdot j}
-              + \bar x)^2                                                                \quad (1)
+              + \bar x)^2.                                                               \quad (1)
 
-and :math:`W = ((n - 1) E + J) / n`. If scores are missing, restricted maximum likelihood (`reml`)
-estimates the variances of targets :math:`\sigma_t^2`, raters :math:`\sigma_r^2` and residual
-:math:`\sigma^2`. The mean squares are then replaced by their expectations in a complete table:
-:math:`B = k \sigma_t^2 + \sigma^2`, :math:`J = n \sigma_r^2 + \sigma^2`, :math:`E = \sigma^2`,
-:math:`W = \sigma_r^2 + \sigma^2`.
+The mean square within targets is :math:`W = ((n - 1) E + J) / n`. If scores are missing,
+restricted maximum likelihood (`reml`) estimates the variances of targets :math:`\sigma_t^2`,
+raters :math:`\sigma_r^2` and residual :math:`\sigma^2`. The mean squares are then replaced by
+their expectations in a complete table: :math:`B = k \sigma_t^2 + \sigma^2`, :math:`J = n
+\sigma_r^2 + \sigma^2`, :math:`E = \sigma^2`, :math:`W = \sigma_r^2 + \sigma^2`.
 
 **Generalised interval of the absolute intraclass correlation.** The mean squares B, J, E have
 :math:`\nu_B, \nu_J, \nu_E` degrees of freedom, and :math:`\nu_B B / E[B]` has a chi-square
@@ -28,7 +28,7 @@ Since :math:`\rho \le x` is a linear condition on the three variables,
 .. math:: P(\rho \le x) = E\, P\Big(R_B \le \frac{x \frac{k}{n} R_J
           + (1 + x (k - 1 - \frac{k}{n})) R_E}{1 - x} \,\Big|\, R_J, R_E\Big).           \quad (3)
 
-This double integral is computed by Gauss-Legendre quadrature over the probabilities of J and E,
+The double integral (3) is computed by Gauss-Legendre quadrature over the probabilities of J and E,
 with an error of about 1e-4 and without random numbers.
 
 References
@@ -180,5 +180,5 @@ class _Share:
 
 
 def _pivot(square: float, freedom: float, probability: FloatArray) -> FloatArray:
-    """Return quantiles of a mean square times its degrees of freedom / chi-squared."""
+    """Return quantiles of a mean square times its degrees of freedom over a chi-square."""
     return np.asarray(0.5 * freedom * square / gammaincinv(0.5 * freedom, probability))

@@ -5,13 +5,13 @@ The *Kruskal-Wallis* test ranks all scores together. Its effect size is
 .. math:: \varepsilon^2 = \frac{H}{n - 1} .                                              \quad (1)
 
 The effect size is the proportion of the variance of ranks that is between conditions. By default
-the unit of replication is the score. If models are named, repeats of a model under a condition are
-averaged, and the unit is the model. If a model appears under several conditions, H does not have a
-chi-square distribution, because differences between models are part of the error. For such data,
-the p-value is based on random permutations of the conditions within each model. The *Friedman*
-test ranks the conditions within each model, which is the unit of replication. The Friedman test
-requires scores of every model under every condition; repeats are averaged first. Its effect size
-is Kendall's
+the unit of replication is the score. If `models` is given, repeats of a model under a condition
+are averaged, and the unit is the model. If a model appears under several conditions, H does not
+have a chi-square distribution, because differences between models are part of the error. For such
+data, the p-value is based on random permutations of the conditions within each model. The
+*Friedman* test ranks the conditions within each model, which is the unit of replication. The
+Friedman test requires scores of every model under every condition; repeats are averaged first. Its
+effect size is Kendall's
 
 .. math:: W = \frac{\chi^2}{m (k - 1)} .                                                \quad (2)
 
@@ -19,18 +19,18 @@ Here m is the number of models and k is the number of conditions. Kendall's W is
 rank the conditions in the same order.
 
 If the effect is small, both effect sizes are biased upwards. The bias b is estimated by the mean
-of the resamples minus the estimate. Percentiles of the resamples contain this bias twice, so that
+of the resamples minus the estimate. Percentiles of the resamples contain the bias twice, so that
 the interval is
 
 .. math:: \bigl[\, \theta - b + f (q_\text{low} - \bar\theta^*),\;
           \theta - b + f (q_\text{high} - \bar\theta^*) \,\bigr], \qquad
-          b = \bar\theta^* - \theta,                                                    \quad (3)
+          b = \bar\theta^* - \theta.                                                    \quad (3)
 
-clipped to [0, 1]. The factor f corrects the variance of resamples, which is too small with few
-units. The factor is :math:`\sqrt{m / (m - 1)}`, multiplied by the ratio of the quantiles of
-Student's t and the normal distribution if models are resampled. In simulations with 30 or more
-units, the coverage of 95 % intervals was 92 to 100 %. With ten models and a strong effect, the
-interval for Kendall's W has a coverage below 90 %.
+The interval is clipped to [0, 1]. The factor f corrects the variance of resamples, which is too
+small with few units. The factor is :math:`\sqrt{m / (m - 1)}`, multiplied by the ratio of the
+quantiles of Student's t and the normal distribution if models are resampled. In simulations with
+30 or more units, the coverage of 95 % intervals was 92 to 100 %. With ten models and a strong
+effect, the interval for Kendall's W has a coverage below 90 %.
 
 References
 ----------

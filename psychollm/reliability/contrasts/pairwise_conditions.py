@@ -61,7 +61,7 @@ def pairwise_conditions(
     Parameters
     ----------
     scores, conditions : array_like (n,)
-        A score and the label of its condition, one per row. Missing scores are skipped.
+        Score and condition label of each row. Missing scores are skipped.
     models : array_like (n,), optional
         Model of each score. If `models` is given, the unit of replication is the model, and the
         signed-rank test compares the mean scores of each model. By default the unit is the score,
@@ -74,7 +74,7 @@ def pairwise_conditions(
     PairwiseConditions
         Rank-sum p-values are exact for small samples without ties. Signed-rank p-values are exact
         for up to 50 models; models without a difference are omitted. The values of a pair are NaN
-        if it has too few scores or all scores are equal.
+        if the pair has too few scores or all scores are equal.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def _signed_rank(first: FloatArray, second: FloatArray) -> _Pair:
 
 
 def _exact(ranks: FloatArray, above: float) -> float:
-    """Return the exact two-sided p-value of a sum of ranks with random signs; allows ties."""
+    """Return the exact two-sided p-value of a sum of signed ranks, which may have ties."""
     doubled = np.rint(2.0 * ranks).astype(np.int64)  # midranks are multiples of 1/2
     chance = np.zeros(int(doubled.sum()) + 1)
     chance[0] = 1.0

@@ -8,9 +8,9 @@ so that the residuals of a pair are the differences between the residuals of the
 .. math:: C_{ij} = \sum_g p_{ig} p_{jg}, \qquad
           \operatorname{Var}(\bar s_i - \bar s_j) = C_{ii} + C_{jj} - 2 C_{ij}.           \quad (1)
 
-Likewise, simulated errors of pairs are differences of simulated errors of models. If the variance
-(1) is small relative to its terms, it may be a rounding error; such pairs are computed separately,
-in blocks. If scores are missing, each pair has its own set of questions, so that all pairs are
+Simulated errors of pairs are differences of simulated errors of models. If the variance (1) is
+small relative to its terms, it may be a rounding error; such pairs are computed separately, in
+blocks. If scores are missing, each pair has its own set of questions, so that all pairs are
 computed separately.
 """
 
@@ -234,7 +234,7 @@ class _Rows:
 
 
 def _fourths(parts: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
-    """Return sums over clusters of fourth powers of contributions, without storing these."""
+    """Return sums over clusters of fourth powers of the contributions to pairs."""
     square = parts**2
     own, both = (square**2).sum(axis=1), square @ square.T
     odd = (square * parts) @ parts.T

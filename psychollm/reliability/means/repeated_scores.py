@@ -65,14 +65,14 @@ class RepeatedScores(Result):
         Parameters
         ----------
         values : array_like (models, questions, runs)
-            Numbers; None and NaN mark missing scores.
+            Scores as numbers; None and NaN mark missing scores.
         models, questions, runs : iterable, optional
             Labels of the axes; by default 0, 1, 2, ...
 
         Raises
         ------
         ShapeError
-            If the array does not have three axes, or one of them is empty.
+            If the array does not have three axes, or an axis is empty.
         CodeError
             If a value is not a finite number.
         LabelError

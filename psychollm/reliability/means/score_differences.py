@@ -14,8 +14,6 @@ and c questions that only the second model solved,
           p_\text{exact} = \min\bigl(1,\, 2 P(X \le \min(b, c))\bigr), \quad
           X \sim \operatorname{Bin}(b + c, \tfrac12).                                     \quad (2)
 
-without correction for continuity.
-
 Pairs that share a model have correlated errors. Let :math:`r_{pg}` be the contribution of cluster
 g to the error of pair p, and :math:`\varepsilon_g` independent standard normal variables. The
 errors :math:`\sum_g \varepsilon_g r_{pg}` have the variances and covariances of the estimates.
@@ -304,8 +302,8 @@ def mcnemar(first_only: Any, second_only: Any) -> McNemar:
     Returns
     -------
     McNemar
-        Arrays (...) of `chi2`, `p_value` (asymptotic) and `exact_p_value`. Without discordant
-        questions, `chi2` and `p_value` are NaN and `exact_p_value` is 1.
+        Arrays `chi2`, `p_value` (asymptotic) and `exact_p_value`, each of shape (...). Without
+        discordant questions, `chi2` and `p_value` are NaN and `exact_p_value` is 1.
 
     Raises
     ------

@@ -2,13 +2,13 @@ r"""Difference of a model's mean scores on two sets of questions.
 
 Set s contains :math:`n_s` questions with mean score :math:`\bar s_s`, of which :math:`n_{sg}`
 belong to cluster g. A cluster, such as the questions from one template, may have questions in both
-sets. With
+sets. The proportion of set s in cluster g and the error of cluster g are
 
 .. math:: h_{sg} = \frac{n_{sg}}{n_s}, \qquad
           r_g = \sum_s \frac{\pm 1}{\sqrt{1 - h_{sg}}} \sum_{q \in s, g}
-                \frac{s_q - \bar s_s}{n_s}                                               \quad (1)
+                \frac{s_q - \bar s_s}{n_s} .                                             \quad (1)
 
-the variance of the difference is :math:`\sum_g r_g^2`. The variance includes the correction "cr2"
+The variance of the difference is :math:`\sum_g r_g^2`. The variance includes the correction "cr2"
 of Bell and McCaffrey, with Satterthwaite's degrees of freedom for independent scores of equal
 variance,
 

@@ -189,10 +189,10 @@ def omega(
     Parameters
     ----------
     data : Responses, DataFrame or array_like (rows, items), or Correlation, Smoothing, matrix
-        Either scores of respondents on the items of one scale, or correlations of the items.
-        Correlations are a symmetric table with unit diagonal, or an object with ``matrix`` and
-        ``labels``; the result then has no intervals. Pearson correlations of binary items are too
-        small: use `omega_categorical` or ``omega(tetrachoric(data, of="questions"))`` instead.
+        Scores of respondents on the items of one scale, or correlations of the items. Correlations
+        are a symmetric table with unit diagonal, or an object with ``matrix`` and ``labels``; the
+        result then has no intervals. Pearson correlations of binary items are too small: use
+        `omega_categorical` or ``omega(tetrachoric(data, of="questions"))`` instead.
     n_factors : int
         Number of group factors. With three or more group factors, the general factor is
         identified. With two group factors, their loadings on the general factor are set equal. A
@@ -202,7 +202,7 @@ def omega(
         principal axes is slow.
     flip : bool
         Whether to reverse items with negative loadings on the general factor; reversed items are
-        flagged. If False, these items reduce omega.
+        flagged. If False, items with negative loadings reduce omega.
     tolerance : float
         Tolerance for principal axes: the iteration stops if the change in the sum of communalities
         is below this value.

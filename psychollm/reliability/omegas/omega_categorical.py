@@ -75,11 +75,11 @@ def omega_categorical(
     estimator : {"pairwise", "dwls"}
         Estimator for binary items; ratings use unweighted least squares. "pairwise" maximises the
         pairwise likelihood and requires no continuity correction. "dwls" fits tetrachoric
-        correlations by weighted least squares, as lavaan and semTools do. The two estimators
-        differ if one factor does not fit.
+        correlations by weighted least squares, as lavaan and semTools do. The estimates of
+        "pairwise" and "dwls" differ if one factor does not fit.
     variance : {"observed", "implied"}
-        Variance of the total score: observed, or implied by the factor. The two variances differ
-        if one factor does not fit.
+        Variance of the total score: observed, or implied by the factor. The observed and the
+        implied variance differ if one factor does not fit.
     respondents : array_like (rows,), optional
         Respondent of each row, for repeated measurements; the jackknife and the bootstrap use
         whole respondents.

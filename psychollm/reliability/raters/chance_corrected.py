@@ -35,7 +35,7 @@ disagreement of a question is
 .. math:: d_u = \frac{1}{m_u - 1} \sum_{c, k} n_{uc} n_{uk} \delta^2_{ck}.                \quad (5)
 
 For the nominal distance, the disagreement is :math:`m_u (1 - a_u)`. A resample changes only the
-counts of questions, so that every coefficient is computed from weighted sums of these terms.
+counts of questions, so that every coefficient is computed from weighted sums of (4) and (5).
 """
 
 from collections.abc import Callable
@@ -150,13 +150,13 @@ class Summation:
 
 
 def unit_tables(ratings: Ratings) -> list[UnitTable]:
-    """Return the table of every model."""
+    """Return the table of rating counts of every model."""
     width = len(ratings.categories)
     return [_unit_table(codes, width) for codes in ratings.codes]
 
 
 def _unit_table(codes: IntArray, width: int) -> UnitTable:
-    """Return the table of one model from category indices (questions, runs)."""
+    """Return the rating counts of one model from category indices (questions, runs)."""
     n_questions = codes.shape[0]
     given = codes >= 0
     size = given.sum(axis=1).astype(np.float64)

@@ -8,17 +8,17 @@ estimate.
 *Proportions.* If :math:`h_u` of the :math:`m_u` answers to question u are hits, the proportion is
 :math:`p = \sum h_u / \sum m_u`. Answers to the same question are dependent, as are questions in
 the same cluster. Let :math:`r_g` be the sum of :math:`h_u - p\, m_u` over cluster g. The variance
-of p equals the variance of a proportion of
+of p equals the variance of a proportion of n* independent answers, where
 
-.. math:: n^* = \frac{p(1-p)\,(\sum m_u)^2}{\sum_g r_g^2}                                 \quad (1)
+.. math:: n^* = \frac{p(1-p)\,(\sum m_u)^2}{\sum_g r_g^2} .                               \quad (1)
 
-independent answers. The interval is the Wilson interval for n* trials (Korn and Graubard, 1998;
-Franco, Little, Louis and Slud, 2019). With one answer per question, n* is the number of answers.
+The interval is the Wilson interval for n* trials (Korn and Graubard, 1998; Franco, Little, Louis
+and Slud, 2019). With one answer per question, n* is the number of answers.
 
-*Agreement beyond chance.* A coefficient is :math:`1 - D`, where D is the ratio of observed to
-expected disagreement. Near perfect agreement, D is a sum of rare events; it is assumed to be
-between zero and two. With v the jackknife variance of D, the bounds :math:`\delta` are the bounds
-of the Wilson interval for D / 2,
+*Agreement beyond chance.* A coefficient of agreement is :math:`1 - D`, where D is the ratio of
+observed to expected disagreement. Near perfect agreement, D is a sum of rare events; it is assumed
+to be between zero and two. With v the jackknife variance of D, the bounds :math:`\delta` are the
+bounds of the Wilson interval for D / 2,
 
 .. math:: (D - \delta)^2 = t^2 v\, \frac{\delta (2 - \delta)}{D (2 - D)}.                 \quad (2)
 

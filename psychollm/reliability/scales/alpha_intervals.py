@@ -61,7 +61,7 @@ def chosen_interval(table: ScoreTable, interval: str | None) -> str:
 
 
 class AlphaParts:
-    """Replicates of all conditions (conditions, coefficients), with methods for estimates."""
+    """Replicates of all conditions (conditions, coefficients), from which estimates follow."""
 
     def __init__(self, table: ScoreTable, replicates: Replicates) -> None:
         self.labels, self.replicates = table.conditions, replicates

@@ -146,8 +146,8 @@ def consistency(
         Scores of respondents on the items of one scale: binary scores, ratings or other numbers.
     respondents : array_like (rows,), optional
         Respondent of each row, for repeated measurements: ten models with three rows each are ten
-        respondents. The jackknife and the bootstrap then use whole respondents, and `of_means`
-        gives the reliability of their means.
+        respondents. If `respondents` is given, the jackknife and the bootstrap use whole
+        respondents, and `of_means` is the reliability of respondents' means.
     by : array_like (rows,), optional
         Condition of each row; the result has one value per condition. All conditions use the same
         resamples of respondents, so that ``alpha.difference("a", "b")`` is paired.
@@ -240,8 +240,8 @@ def alpha(
         Scores of respondents on the items of one scale: binary scores, ratings or other numbers.
     respondents : array_like (rows,), optional
         Respondent of each row, for repeated measurements: ten models with three rows each are ten
-        respondents. The jackknife and the bootstrap then use whole respondents, and `of_means`
-        gives the reliability of their means.
+        respondents. If `respondents` is given, the jackknife and the bootstrap use whole
+        respondents, and `of_means` is the reliability of respondents' means.
     by : array_like (rows,), optional
         Condition of each row; the result has one value per condition. All conditions use the same
         resamples of respondents, so that ``alpha.difference("a", "b")`` is paired.

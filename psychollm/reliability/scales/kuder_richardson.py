@@ -51,11 +51,11 @@ def kr20(
     Parameters
     ----------
     responses : Responses, DataFrame, DataArray or array_like (rows, items)
-        1 = correct (or yes), 0 = wrong (or no).
+        Binary responses: 1 = correct (or yes), 0 = wrong (or no).
     respondents : array_like (rows,), optional
         Respondent of each row, for repeated measurements: ten models with three rows each are ten
-        respondents. The jackknife and the bootstrap then use whole respondents, and `of_means`
-        gives the reliability of their means.
+        respondents. If `respondents` is given, the jackknife and the bootstrap use whole
+        respondents, and `of_means` is the reliability of respondents' means.
     by : array_like (rows,), optional
         Condition of each row; the result has one value per condition. All conditions use the same
         resamples of respondents, so that ``alpha.difference("a", "b")`` is paired.
@@ -121,11 +121,11 @@ def kr21(
     Parameters
     ----------
     responses : Responses, DataFrame, DataArray or array_like (rows, items)
-        1 = correct, 0 = wrong; rows with a missing answer are omitted.
+        Binary responses (1 = correct, 0 = wrong); rows with a missing answer are omitted.
     respondents : array_like (rows,), optional
         Respondent of each row, for repeated measurements: ten models with three rows each are ten
-        respondents. The jackknife and the bootstrap then use whole respondents, and `of_means`
-        gives the reliability of their means.
+        respondents. If `respondents` is given, the jackknife and the bootstrap use whole
+        respondents, and `of_means` is the reliability of respondents' means.
     by : array_like (rows,), optional
         Condition of each row; the result has one value per condition. All conditions use the same
         resamples of respondents, so that ``alpha.difference("a", "b")`` is paired.

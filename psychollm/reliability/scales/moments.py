@@ -83,7 +83,7 @@ def correlation(matrix: FloatArray) -> tuple[FloatArray, BoolArray]:
     Returns
     -------
     ndarray (varying, varying), bool ndarray (items,)
-        Correlations, and mask of the items with variance.
+        Correlations, and mask of the items with non-zero variance.
 
     Examples
     --------

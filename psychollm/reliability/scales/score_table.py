@@ -127,7 +127,7 @@ def item_keys(keys: Any, items: Labels) -> FloatArray:
 
 
 def _table(scores: Any, respondents: Any, argument: str) -> Table:
-    """Return the table; row labels may repeat if respondents are given separately."""
+    """Return the table of scores; row labels may repeat if respondents are given separately."""
     scores = labelled(scores)
     index = getattr(scores, "index", None)
     if not hasattr(scores, "iloc") or index is None or index.is_unique:

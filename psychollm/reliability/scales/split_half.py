@@ -6,8 +6,9 @@ items is coefficient alpha, and the maximum is lambda 4. A large difference betw
 minimum indicates a departure from unidimensionality.
 
 If s contains the signs of the halves, the coefficient is 1 - s'Cs / 1'C1. All splits are evaluated
-if their number does not exceed a limit. Otherwise random splits are evaluated, and a local search
-for the extremes starts from the best random splits and exchanges items between the halves.
+if the number of splits does not exceed a limit. Above this limit, random splits are evaluated. A
+local search for the extremes then starts from the best random splits and exchanges items between
+the halves.
 
 References
 ----------
