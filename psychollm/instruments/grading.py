@@ -11,7 +11,7 @@ answer. Precision, recall and F1 score are defined by (1).
 .. math:: p = |P \cap G| / |P|, \quad r = |P \cap G| / |G|, \quad F_1 = 2 p r / (p + r).   (1)
 
 If there are several right answers, the best match counts. A question without right answers is
-unanswerable; only a reply that abstains is then right, as in SQuAD 2.0 (Rajpurkar, Jia and Liang,
+unanswerable, and only a reply that abstains is right, as in SQuAD 2.0 (Rajpurkar, Jia and Liang,
 2018).
 
 References
@@ -85,7 +85,7 @@ def grade(
         The reply. Reasoning text and markup are ignored. If the reply marks its answer ("Answer:
         ..."), only the marked answer is graded.
     answers : sequence of str or float
-        Right answers. If the sequence is empty, the question is unanswerable and abstaining is
+        Right answers. If this sequence is empty, the question is unanswerable and abstaining is
         right.
     rule : {"exact", "contains", "f1", "numeric"}
         "exact" requires equality after normalisation. "contains" requires that the words of a

@@ -349,7 +349,7 @@ def _made(
 
 
 def _moved(number: str, rng: np.random.Generator) -> str:
-    """Return another number with the same number of decimals."""
+    """Return another number with the same number of decimal places."""
     decimals = len(number.partition(".")[2])
     unit = 10.0**-decimals
     steps = max(int(abs(float(number)) / unit / 5.0), 1)

@@ -315,7 +315,7 @@ class _Run:
         own[epoch] = answer
 
     def note(self, sample: Any, epoch: int, *, failed: bool) -> None:
-        """Record whether a sample failed; it may still be scored or retried."""
+        """Record whether a sample failed; a failed sample may still be scored or retried."""
         if failed:
             self.failed.add((str(sample), epoch))
             self.take(sample, epoch, nan)

@@ -94,7 +94,8 @@ class Abstention(Instrument[AbstentionScores]):
         Reasons why questions are unanswerable: missing_fact, false_premise, underspecified,
         unknowable_future, subjective, nonsense_entity.
     questions : iterable of Askable, Question or mapping, optional
-        Your own questions, for example from `read_askable`; they replace the generated ones.
+        Your own questions, for example from `read_askable`; your questions replace the generated
+        questions.
     licence : {"stated", "silent"}
         "stated": the prompt mentions that some questions have no answer, and that the model may
         say so. "silent": the prompt does not mention unanswerable questions.
@@ -263,7 +264,7 @@ def judge_prompts(
         Name of the model that replied, so that one run may judge several models.
     judgements : sequence of (asks, view)
         Aspects to judge, each with the text that the judge sees: the answer, the reasoning, or
-        both. Aspects that require reasoning text are skipped if a reply has none.
+        both. Aspects that require reasoning text are skipped if a reply has no reasoning text.
 
     Examples
     --------

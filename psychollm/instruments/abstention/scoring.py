@@ -128,7 +128,7 @@ class Reply(NamedTuple):
 
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-    """Parse a reply to a question, or a judge's verdict on one."""
+    """Parse a reply to a question, or a judge's verdict on a reply."""
     # The value is one of the words of `Reply`, or 1 or 0 for a judge's yes or no. A reply that
     # only repeats the question is unreadable. A reply that doubts whether an answer exists but
     # gives an answer is ambiguous; a judge may decide.

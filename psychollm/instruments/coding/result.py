@@ -68,7 +68,7 @@ class Coded:
 
 
 def entropy(counts: Iterable[float]) -> float:
-    """Return the entropy of counts in bits, NaN if there are none."""
+    """Return the entropy of counts in bits; NaN without counts."""
     there = [count for count in counts if count > 0]
     total = math.fsum(there)
     if not total:

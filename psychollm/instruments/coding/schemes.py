@@ -10,7 +10,7 @@ categories were written for this project.
 
 Categories may have cues, which are patterns of words. Each cue has a name, so that every code can
 be traced to the words on which it is based. A strong cue names the behaviour; a weak cue often
-occurs together with it. A deniable cue does not count if its clause denies it ("no need to
+occurs with the behaviour. A deniable cue does not count if its clause denies it ("no need to
 check"). The patterns of the library are English; {i} and {me} stand for first-person pronouns.
 
 References

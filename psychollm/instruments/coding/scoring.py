@@ -1,10 +1,10 @@
 """Scores of traces by one coder, and coding by rules.
 
 A category has the code 2 if the trace contains a strong cue, or at least two sentences with a weak
-cue. The code is 1 with one sentence that contains a weak cue, and 0 otherwise. One span is kept
-per sentence and category: the first strong cue or, without a strong cue, the first weak cue.
+cue. The code is 1 if only one sentence contains a weak cue, and 0 otherwise. One span is kept per
+sentence and category: the first strong cue or, without a strong cue, the first weak cue.
 
-The claim that a sentence checks consists of the content words of the sentence or, if there are too
+The claim checked by a sentence consists of the content words of this sentence or, if these are too
 few, of the next sentence. Two claims are equal if they contain the same numbers and have most of
 their other words in common.
 """

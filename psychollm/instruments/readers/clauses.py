@@ -2,8 +2,8 @@
 
 A value is not asserted if the writer denies or excludes it, attributes it to somebody else, wishes
 for it, or believed it earlier. A value in a question or a supposition is only raised, not
-asserted. A value among alternatives, or under a condition, is left open. The manner is determined
-by words in the clause of the value or at the start of its sentence.
+asserted. A value among alternatives, or under a condition, is left open. The manner of a mention
+is determined by words in the clause of the value or at the start of its sentence.
 """
 
 import re

@@ -147,7 +147,7 @@ _SUM = re.compile(
 
 
 def without_asides(text: str) -> str:
-    """Return a text without asides that repeat or divide its number."""
+    """Return a text without asides that repeat its number or split it into parts."""
     text = _IN_UNITS.sub(r"\g<unit>", _SOURCE.sub("", _CONVERTED.sub("", text)))
     text = _COUNTED_ALSO.sub(r"\g<named>", _PARTS.sub("", text))
     whole = _SUM.search(text)
@@ -203,7 +203,7 @@ class NumericForm(Form):
 
     @abstractmethod
     def value(self, one: Numeral) -> Value | None:
-        """Return the value of a number; None if it is off the scale or is not of this form."""
+        """Return the value of a number; None if it is off the scale or has another form."""
 
     def unclear(self, one: Numeral) -> bool:
         """Return whether a number can be parsed in two ways."""
@@ -234,7 +234,7 @@ class NumericForm(Form):
         return numerals(text, equations=self.equations, shares=self.shares)
 
     def mentions(self, text: str) -> Sequence[Mention]:
-        """Return the mentions of the number, in order."""
+        """Return the mentions of numbers in a text, in order."""
         mentions = []
         for one in self.found(text):
             value = self.value(one)

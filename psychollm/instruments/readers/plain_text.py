@@ -2,8 +2,8 @@ r"""Words of a reply, without reasoning text and markup.
 
 The parser removes, in this order, the reasoning text of a reasoning model, control tokens,
 typographic variants of characters, HTML, LaTeX and Markdown. A result that the writer marks
-(`\boxed{...}`, `<answer>...</answer>`) is kept between `OPEN` and `CLOSE`. Every step is one pass
-over the text.
+(`\boxed{...}`, `<answer>...</answer>`) is kept between `OPEN` and `CLOSE`. Every step of the
+parser is one pass over the text.
 
 Reasoning text is either in tags or separate from the reply; `with_reasoning` puts separate
 reasoning text into tags, so that one text contains both. A model that was asked to reason first

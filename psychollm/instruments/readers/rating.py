@@ -44,8 +44,8 @@ def read_rating(
 ) -> Reading:
     """Parse a point of a rating scale.
 
-    A label counts as its number; if a reply gives both, they must agree. Numbers that are not
-    points of the scale, such as "2.5" or "7/10", are unreadable.
+    A label counts as its number; if a reply gives a label and a number, they must agree. Numbers
+    that are not points of the scale, such as "2.5" or "7/10", are unreadable.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Parse a likelihood in words.
 
 `LIKELIHOOD` maps seven expressions to probabilities. The expressions, in two wordings, and their
-ranges are those of the United States Intelligence Community Directive 203 (Office of the Director
-of National Intelligence, 2015): 1-5 %, 5-20 %, 20-45 %, 45-55 %, 55-80 %, 80-95 %, 95-99 %. The
+ranges are from the United States Intelligence Community Directive 203 (Office of the Director of
+National Intelligence, 2015): 1-5 %, 5-20 %, 20-45 %, 45-55 %, 55-80 %, 80-95 %, 95-99 %. The
 probabilities are the midpoints of the ranges. "Impossible" and "certain" are added with the values
 0 and 1. Common translations have the same value as the English expression.
 
@@ -123,7 +123,8 @@ def read_verbal(
     """Parse a likelihood in words.
 
     The longest phrase counts ("very likely", not "likely"). A denied phrase is a different phrase
-    and is ignored, as is a phrase with a modifier that is not on the scale ("quite likely").
+    and is ignored. A phrase with a modifier that is not on the scale ("quite likely") is also
+    ignored.
 
     Parameters
     ----------

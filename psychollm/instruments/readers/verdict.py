@@ -1,16 +1,22 @@
 """Rules that find the answer in a reply, for every form of answer.
 
-The first evidence found in the following order determines the answer:
+The first of six rules that finds evidence determines the answer.
 
-1. an answer that is marked or named as final (a box, an answer tag, a JSON field, "final
-   answer:"), then a named answer ("answer:", "the answer is"); two different answers of the same
-   rank are ambiguous;
-2. the whole reply, if it consists only of an answer;
-3. a separate line at the start or at the end, unless another such line or the opening words of the
-   reply contradict it;
-4. the conclusion of the last sentence ("so", "therefore"), unless the opening words contradict it;
-5. opening words followed by a reason, for forms in which a reason names other values;
-6. the only value that the reply mentions, if nothing contradicts it.
+Rule 1 uses an answer that is marked or named as final (a box, an answer tag, a JSON field, "final
+answer:") or, if there is none, a named answer ("answer:", "the answer is"). Two different answers
+of the same rank are ambiguous.
+
+Rule 2 uses the whole reply, if it consists only of an answer.
+
+Rule 3 uses a separate line at the start or at the end, unless another such line or the opening
+words of the reply contradict it.
+
+Rule 4 uses the conclusion of the last sentence ("so", "therefore"), unless the opening words
+contradict it.
+
+Rule 5 uses opening words followed by a reason, for forms in which a reason names other values.
+
+Rule 6 uses the only value that the reply mentions, if nothing contradicts it.
 
 A value is asserted in a clause that introduces it ("I would say 5"). A value is not asserted if it
 is denied ("not 5"), reported ("he said 5"), wished for, supposed or asked ("5?"). An answer that
@@ -254,7 +260,7 @@ def _weigh(text: str, form: Form, *, cut: bool) -> Reading:
 
 
 def _corrected(text: str, form: Form) -> Reading | None:
-    """Parse the answer that replaces a retracted one."""
+    """Parse the answer that replaces a retracted answer."""
     if not form.mended and _DOUBTED.search(text):
         spans = sentences(text)
         last = _SO.sub("", text[spans[-1].start : spans[-1].end])

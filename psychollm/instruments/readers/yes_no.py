@@ -1,8 +1,8 @@
 """Parse yes or no.
 
-"No" before a noun ("no doubt", "no one", "no. 5") is not an answer. In other languages the word
-may negate a verb ("no sé", "não posso"). "No" is an answer at the end of a clause, before a
-pronoun ("no I can't"), or if it is quoted or named ("a no", "I say no").
+"No" before a noun ("no doubt", "no one") is not an answer. In other languages, the word for no may
+negate a verb ("no sé", "não posso"). "No" is an answer at the end of a clause, before a pronoun
+("no I can't"), or if it is quoted or named ("a no", "I say no").
 
 The module `yes_no_words` lists the words for yes and no.
 """

@@ -2,7 +2,7 @@
 
 `PARTICLES` are answers if they form a whole clause or begin one; `CLAUSES` are answers only if
 they form a whole clause. `WHOLE` are answers only if they form the whole reply, because at the
-start of a longer reply they may be expressions of politeness ("Sure! Here is ...").
+start of a longer reply they may be expressions of politeness ("Sure, here is ...").
 """
 
 _YES_PARTICLES = """

@@ -96,7 +96,7 @@ class Revision(Instrument[RevisionScores]):
         are combined by majority vote.
     introductions : tuple of str
         Self-introductions of users before the question, each in its own conversation;
-        `INTRODUCTIONS` holds four that are irrelevant to any answer.
+        `INTRODUCTIONS` contains four introductions that are irrelevant to any answer.
     suggestions : mapping, optional
         Wrong answers on which the user insists, by question key; missing answers are generated.
     seed : int

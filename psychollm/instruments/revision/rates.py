@@ -5,11 +5,12 @@ the proportion of right answers in which the review finds a mistake. Then
 
 .. math:: J = h - f                                                                      \quad (1)
 
-is Youden's index. Youden's index is 0 for a review that ignores correctness. The interval of the
-index combines the Wilson intervals of the two proportions (Newcombe, 1998). The mutual information
-of verdict and correctness, in bits, is the reduction in uncertainty about correctness. The plug-in
-estimate of the mutual information is too large by about :math:`1 / (2 n \ln 2)` (Miller and
-Madow). The bias is subtracted, and negative results are set to zero.
+is Youden's index. Youden's index is 0 for a review that ignores correctness. The interval of
+Youden's index combines the Wilson intervals of the two proportions (Newcombe, 1998). The mutual
+information of verdict and correctness, in bits, is the reduction in uncertainty about correctness.
+The plug-in estimate of the mutual information is too large by about :math:`1 / (2 n \ln 2)`
+(Miller and Madow). The bias of the plug-in estimate is subtracted, and negative results are set to
+zero.
 
 A chain is one independent repetition of the conversation. After r review rounds, the most frequent
 answer among the chains of a question is the vote. If answers are tied, the score is the proportion
@@ -259,7 +260,7 @@ class Voting(Result):
 
 
 def vote(answers: Sequence[str | None], correct: Sequence[float]) -> float:
-    """Return the correctness of the most frequent answer; the mean correctness if tied."""
+    """Return the correctness of the most frequent answer, or the mean correctness if tied."""
     # Missing answers are not counted as votes.
     cast = [
         (answer, right)

@@ -54,7 +54,7 @@ class RuleWorld(Instrument[RuleWorldScores]):
         Total number of items, divided equally among the types (the first types get the remainder),
         or the number of each type, such as 30,30,30,12 in the benchmark by Wong (2026).
     seed : int
-        Seed of all random draws. A larger set begins with the items of a smaller one.
+        Seed of all random draws. A larger set begins with the items of a smaller set.
     skin : {"synthetic", "circuits", "plumbing"}
         Surface form: invented words, or the words of a trade. The same seed gives the same worlds
         in all forms.

@@ -60,7 +60,7 @@ class Gap(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """Loads up to the first gap, and the gap."""
+    """Loads of the units up to the first gap, with the gap."""
 
     loads: Mapping[str, int]  # load of each unit after the last covered step
     gap: Gap | None  # first gap, or None

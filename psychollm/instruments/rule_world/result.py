@@ -19,7 +19,7 @@ class RuleWorldScores(Scores):
 
     A refusal is a separate response. If the question has an answer, a refusal does not pass.
     `refusal_rate` counts refusals separately from wrong answers, and `rate_answered` excludes
-    them. Unreadable and missing replies are missing data.
+    refusals. Unreadable and missing replies are missing data.
 
     Examples
     --------

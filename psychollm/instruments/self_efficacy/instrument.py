@@ -2,9 +2,9 @@
 
 The design follows Jackson, Jensen, Hussain and Sezgin (2025), with its own scale, tasks and
 sentences. In every condition except "none", the model works on tasks, or the prompt names a type
-of tasks. The model then rates statements about itself, in a new order each time, and is asked
-whether it maintains its ratings. Feedback on the tasks depends on the replies, so that prompts
-with feedback form a second stage, `feedback_prompts`.
+of tasks. In every condition, the model rates statements about itself, in a new order each time,
+and is asked whether it maintains its ratings. Feedback on the tasks depends on the replies, so
+that prompts with feedback form a second stage, `feedback_prompts`.
 
 References
 ----------

@@ -2,8 +2,8 @@
 
 By default the prediction is requested first, in its own conversation. The prediction can therefore
 depend only on the model's knowledge of itself, and the model cannot adapt its answer to the
-prediction. "No" is an answer like "yes". A reply that gives neither answer, or a failed request,
-is missing data.
+prediction. "No" counts as an answer, like "yes". A reply that gives neither answer, or a failed
+request, is missing data.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

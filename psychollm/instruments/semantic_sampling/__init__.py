@@ -1,4 +1,4 @@
-"""Many samples of each answer: confidence measured by the frequency of the same meaning."""
+"""Many samples of each answer, whose agreement in meaning measures confidence."""
 
 from psychollm.instruments.semantic_sampling.collapse import (
     Collapse,

@@ -158,7 +158,7 @@ def by_function(key: Key) -> Collapse:
 
 
 def by_relation(same: Same) -> Collapse:
-    """Group texts that a function considers equal in meaning, by leaders.
+    """Group texts that a function considers equal in meaning, in classes formed by leaders.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def by_relation(same: Same) -> Collapse:
 
 
 def by_entailment(entails: Callable[[str, str], float], *, threshold: float = 0.5) -> Collapse:
-    """Group answers that entail each other, by leaders.
+    """Group answers that entail each other, in classes formed by leaders.
 
     Parameters
     ----------

@@ -164,7 +164,7 @@ class SemanticSampling(Instrument[SemanticSamples]):
         abstentions : {"left_out", "wrong", "missing"}
             Treatment of samples that abstain. "left_out": abstentions form a separate class
             without a grade, so that a question with mostly abstentions has no answer. "wrong":
-            abstentions form a separate class that is graded wrong. "missing": abstentions are
+            abstentions form a separate class that is graded wrong. "missing": abstentions count as
             missing samples. For a question without a right answer, abstention is right.
         loglik : mapping, optional
             Log-likelihoods of replies in nats, by prompt key.

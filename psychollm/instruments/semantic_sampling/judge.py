@@ -101,7 +101,7 @@ _MAX_TOKENS = 256
 def judge_prompts(
     prompts: Sequence[Prompt], readings: Mapping[str, Reading], *, both_orders: bool = False
 ) -> tuple[Prompt, ...]:
-    """Return the comparisons for a judge.
+    """Return prompts that ask a judge to compare pairs of answers.
 
     Parameters
     ----------
@@ -115,8 +115,8 @@ def judge_prompts(
     Returns
     -------
     tuple of Prompt
-        Comparisons to be scored together with the prompts of the samples. Equal pairs of different
-        models have the same key, so that the judge compares them once.
+        Comparisons, which are scored together with the prompts of the samples. Equal pairs of
+        different models have the same key, so that the judge compares them once.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def _comparisons(
 
 
 class Verdicts:
-    """Verdicts of the judge on each pair."""
+    """Verdicts of a judge on each pair of answers."""
 
     def __init__(self, prompts: Sequence[Prompt], readings: Mapping[str, Reading]) -> None:
         self._said: dict[tuple[str, frozenset[str]], list[float | None]] = {}

@@ -243,7 +243,7 @@ def scaffold(
 ) -> tuple[Prompt, ...]:
     """Return prompts that repeat answered prompts, with directions on how to reason.
 
-    The existing answers form the arm without directions of `Scaffold`. The prompts of the existing
+    The existing answers form the arm of `Scaffold` without directions. The prompts of the existing
     answers must allow reasoning before the answer. Prompts of `Revision`, of `Abstention` with
     reasoning, and of `SemanticSampling` in the form "reasoning" allow reasoning.
 

@@ -103,7 +103,7 @@ class WageringScores(PartScores):
         """Points per wager minus the points of the best constant wager.
 
         A model that stakes the same on every answer has an advantage of at most 0, regardless of
-        its accuracy. A positive value requires information on which answers are right.
+        its accuracy. A positive advantage requires information on which answers are right.
         """
         both = np.isfinite(self.gain)
         if not both.any():
@@ -119,8 +119,8 @@ class WageringScores(PartScores):
         -------
         n_s1, n_s2 : ndarray (2 lines,)
             Counts for questions whose first (n_s1) or second (n_s2) answer is right. The first
-            half counts choices of the first answer, from highest to lowest line; the second half
-            counts choices of the second answer, from lowest to highest line.
+            half of the counts contains choices of the first answer, from highest to lowest line;
+            the second half contains choices of the second answer, from lowest to highest line.
 
         Raises
         ------
