@@ -46,7 +46,7 @@ class Written:
 
 
 class Asker:
-    """Sender of requests to one endpoint, which classifies the responses."""
+    """Client that sends requests to one endpoint and classifies the responses."""
 
     def __init__(self, endpoint: Endpoint, models: Mapping[str, Model], store: Store) -> None:
         self._wire = endpoint.wire_format
@@ -187,7 +187,7 @@ class Asker:
 
 
 def _probabilities(reply: Reply) -> dict[str, Any]:
-    """Return the log-probability fields of an attempt; empty if the server sent none."""
+    """Return an attempt's log-probability fields, or no fields if the server sent none."""
     if not reply.tokens:
         return {}
     mass, whole = reply.mass, sequence_logprob(reply.tokens)

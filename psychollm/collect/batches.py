@@ -1,15 +1,16 @@
 """Collection in batches, which are submitted, awaited and fetched.
 
-Failed requests are then sent individually. Each batch is submitted, and paid for, only once,
-because the store records a batch before it is sent. After a killed process or a broken connection,
-it may be unknown whether the server received a batch. The client then searches the server's list
-of batches before it submits the batch again. It repeats the search for as long as the list may be
-delayed.
+Requests that fail in a batch are then sent individually. Each batch is submitted, and paid for,
+only once, because the store records a batch before it is sent. After a killed process or a broken
+connection, it may be unknown whether the server received a batch. The client then searches the
+server's list of batches before it submits the batch again. The client repeats the search for as
+long as the server's list may be delayed.
 
 The store records the state of a batch and its requests before the batch is sent. Therefore, no
-other process can take these requests, even if this process is killed. The states are:
+other process can take the requests of a recorded batch, even if this process is killed. The states
+of a batch are:
 
-drafted -> sending (it may have reached the server) -> sent (the server has named it) -> closed
+drafted -> sending (the server may have it) -> sent (the server has named it) -> closed
 """
 
 import asyncio
@@ -167,7 +168,7 @@ _UNHEARD = COUNTED | {Kind.OVERLOADED}
 
 
 class _LeftError(Exception):
-    """Signals that a batch is left unchanged for a later run."""
+    """Error raised in order to leave a batch unchanged for a later run."""
 
 
 class BatchLane:
@@ -230,7 +231,7 @@ class BatchLane:
         )
 
     def _nothing_moves(self) -> None:
-        """Stop the run if the budget is used up; otherwise leave requests to their owner."""
+        """Stop the run if a budget prevents all requests; other processes may still send them."""
         budgets = [self._state.budget, *(model.budget for model in self._models.values())]
         if any(one is not None for one in budgets):
             self._state.stop("the budget does not allow another request")
@@ -344,7 +345,7 @@ class BatchLane:
             await self._pause(self._endpoint.poll)
 
     async def _patiently(self, call: Callable[[], Awaitable[T]], *, missing: bool = False) -> T:
-        """Repeat a call if the server is unavailable or, with `missing`, finds no batch yet."""
+        """Repeat a call if the server is unavailable or, with `missing`, lists no batch yet."""
         begun, tries = time.monotonic(), 0
         while True:
             try:

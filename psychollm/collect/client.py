@@ -1,8 +1,8 @@
 """Collection of the replies to a plan's requests in a store.
 
 After one interrupt (Ctrl-C), the client sends no more requests, waits for the requests in flight,
-and reports the result. After a second interrupt, it abandons the requests in flight. The same call
-resumes the run.
+and reports the result. After a second interrupt, it abandons the requests in flight. Calling
+`collect` again resumes the run.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ class Collection(Result):
         return not any(self.failed) and not any(self.left)
 
     def summary(self) -> str:
-        """Return a summary in words."""
+        """Return a summary of the run in words."""
         rows = zip(self.models, self.answered, self.failed, self.left, strict=True)
         lines = [
             f"{name}: {answered:,} answered, {failed:,} failed, {left:,} not asked"
@@ -93,7 +93,7 @@ def collect(plan: Plan, *, watch: Watch | None = None, every: float = 1.0) -> Co
     Parameters
     ----------
     plan : Plan
-        Prompts, endpoints and models.
+        Plan with the prompts, endpoints and models.
     watch : callable, optional
         Callback that receives the progress of all models, periodically and at the end.
     every : float

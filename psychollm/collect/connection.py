@@ -1,17 +1,17 @@
 """Sending of requests and receiving of replies through httpcore, with classified failures.
 
 httpcore is the transport layer of httpx. From httpx itself, this module uses only addresses,
-headers, proxies and certificates. The client of httpx would add a third to the time of a request,
-and has unwanted features: redirects (which would forward a secret), cookies and compressed
+headers, proxies and certificates. The client of httpx would lengthen each request by a third. The
+client also has unwanted features: redirects (which would forward a secret), cookies and compressed
 replies.
 
 Connections are kept in a list. A connection pool of httpcore would search all its connections for
-each request, which takes four times the work with 200 concurrent requests. All connections share
-one TLS context and the proxy from the environment.
+each request, which quadruples the work with 200 concurrent requests. All connections share one TLS
+context and the proxy from the environment.
 
 This module also provides a network backend (https://www.encode.io/httpcore/network-backends) based
-on asyncio streams. httpcore's default backend uses anyio in order to support trio, and takes as
-much time as the rest of a request. The network backend does not depend on HTTP. One time limit
+on asyncio streams. The default backend of httpcore uses anyio in order to support trio, and takes
+as much time as the rest of a request. The network backend does not depend on HTTP. One time limit
 applies to connecting, and another to the whole exchange.
 """
 
@@ -45,7 +45,7 @@ class Backend:
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> "Stream":
-        """Connect to the address of a host that answers first."""
+        """Connect to the address of a host that answers first, among all its addresses."""
         loop = asyncio.get_running_loop()
         reader = _Reader(loop=loop)
         protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
@@ -63,7 +63,7 @@ class Backend:
         )
 
     async def sleep(self, seconds: float) -> None:
-        """Wait for some seconds."""
+        """Wait for a number of seconds."""
         await asyncio.sleep(seconds)
 
 
@@ -92,7 +92,7 @@ class Stream:
             raise self._errors.WriteError from error
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Return received bytes; b"" at the end of the stream."""
+        """Return received bytes, or b"" at the end of the stream."""
         if self._unsent:
             await self._send()
         try:
@@ -228,21 +228,21 @@ class Connections:
         )
 
     def authorise(self, headers: Mapping[str, str]) -> None:
-        """Set headers, replacing those with the same names."""
+        """Set headers, replacing existing headers with the same names."""
         self._headers.update(headers)
 
     def withdraw(self) -> None:
         """Do nothing: each request is sent immediately, so none can be withdrawn."""
 
     def at(self, place: str) -> Any:
-        """Return the address of a path below the endpoint's; both may have a query string."""
+        """Return the endpoint's address extended by a path; both may contain a query string."""
         parts, below = urlsplit(self.url), urlsplit(place)
         query = "&".join(filter(None, (parts.query, below.query)))
         path = parts.path.rstrip("/") + below.path
         return self._httpx.URL(parts._replace(path=path, query=query).geturl())
 
     async def post(self, body: bytes, place: str) -> Exchange:
-        """Post one body; failures are classified in the result instead of raised."""
+        """Post one body; the result classifies failures, which raise no error."""
         return await self.send("POST", place, body)
 
     async def send(
@@ -254,7 +254,7 @@ class Connections:
         headers: Mapping[str, str] | None = None,
         largest: int = LARGEST_REPLY,
     ) -> Exchange:
-        """Send a request with additional headers; failures are classified in the result."""
+        """Send a request with additional headers; the result classifies failures."""
         request = self._request(method, place, body, headers)
         line = await self._take(request.url.origin)
         received = _Received(largest)
@@ -340,7 +340,7 @@ def proxy_for(url: str) -> str | None:
 
 
 class _Received:
-    """The data received so far, which are kept if the exchange fails."""
+    """Data received so far in an exchange, which are kept if the exchange fails."""
 
     under_way = 0  # bytes being received on all connections
 
@@ -370,7 +370,7 @@ class _Received:
 
 
 class _TooLargeError(Exception):
-    """A reply beyond the size limit."""
+    """Error for a reply that exceeds the size limit."""
 
 
 class _EncodedError(Exception):

@@ -2,8 +2,8 @@
 
 A batch of questions is selected, sent, graded and recorded before the next batch is selected. The
 selection depends only on the seed, the batch size and the answers, which are all in the store.
-Therefore, a killed run selects the same questions again, finds their answers, and continues. There
-is no other state.
+Therefore, a run that was killed and restarted selects the same questions again, finds their
+answers in the store, and continues. Adaptive collection has no other state.
 """
 
 import json
@@ -34,7 +34,7 @@ class Drawing:
         self._answers: dict[Any, float] = {}
 
     def more(self) -> bool:
-        """Record a completed batch and enter the next; return whether there is a next batch."""
+        """Record a completed batch and enter the next batch; return whether there is one."""
         while not self._store.is_open(self._model):
             self._record()
             self._batch = () if self._session.done else self._session.next(self._adaptive.batch)

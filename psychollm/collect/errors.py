@@ -23,7 +23,7 @@ _REMEDIES = {
 
 
 class StoreError(PsychollmError):
-    """A store that cannot be opened, read or written.
+    """Error for a store that cannot be opened, read or written.
 
     Examples
     --------

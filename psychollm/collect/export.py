@@ -1,7 +1,7 @@
 """Conversion of the contents of a store to tables.
 
-A table has one row per request, with the prompt, the outcome, and the valid reply. A request
-without an answer has no text, because its answer is missing.
+A table has one row per request, with the prompt, the outcome, and the valid reply. The text of a
+request without an answer is missing.
 """
 
 import json
@@ -107,7 +107,7 @@ def replied(store: Store, *, arm: str | None = None) -> list[Replied]:
     store : Store
         Store of a run.
     arm : str, optional
-        Name of one arm of the study; its models are then named as in the study. By default,
+        Name of one arm of the study, whose models then have their names in the study. By default,
         all arms are returned.
 
     Examples
@@ -132,7 +132,7 @@ def replied(store: Store, *, arm: str | None = None) -> list[Replied]:
 
 
 def to_frame(store: Store) -> "pd.DataFrame":
-    """Return one row per request.
+    """Return a data frame with one row per request.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ retry, and one window of new requests are in memory.
 
 Each request takes its units of the rate limit in one transaction, and then waits until these units
 are available. Processes share the limit, so times are wall-clock times. If the clock is set back,
-earlier use is ignored.
+earlier use of the rate limit is ignored.
 """
 
 import asyncio
@@ -74,7 +74,7 @@ class Allowance:
     free_at: float = field(default=-1e18)  # time when all units taken so far are available
 
     def take(self, units: float, *, now: float) -> float:
-        """Take units, and return the number of seconds to wait before using them."""
+        """Take units, and return the number of seconds until these units are available."""
         if self.per_minute is None:
             return 0.0
         wait = max(self.free_at - now - self.saved_seconds, 0.0)
@@ -82,7 +82,7 @@ class Allowance:
         return wait
 
     def give_back(self, units: float) -> None:
-        """Return unused units; a negative number means that more units were used."""
+        """Give back unused units; a negative number means that more units were used than taken."""
         if self.per_minute is not None:
             self.free_at -= units * 60.0 / self.per_minute
 
@@ -104,7 +104,7 @@ class SharedAllowance:
         return self._change({"requests": 1.0, "tokens": tokens}, now)
 
     def give_back(self, tokens: float, *, requests: float = 0.0) -> None:
-        """Return unused tokens; a negative number means that more tokens were used."""
+        """Give back unused tokens; a negative number means that more were used than taken."""
         self._change({"requests": -requests, "tokens": -tokens}, None)
 
     def _change(self, units: Mapping[str, float], now: float | None) -> float:
@@ -244,12 +244,12 @@ class Lane:
         return True
 
     async def _hold_until(self, moment: Callable[[], float]) -> None:
-        """Wait until a time that may change during the wait."""
+        """Wait until a point in time that may change during the wait."""
         while not self._stopped and (seconds := moment() - time.monotonic()) > 0:
             await self._wait(seconds)
 
     async def _afford(self, job: Job) -> bool:
-        """Reserve a request's cost bound; if it exceeds the budget, wait until requests end."""
+        """Reserve a request's maximum cost; if it exceeds the budget, wait for other requests."""
         model = self._models[job.model]
         while not self._state.reserve(job, most_cost(job, model), model.budget):
             if not self._stopped and not self._state.under_way:
@@ -260,7 +260,7 @@ class Lane:
         return True
 
     async def _wait(self, seconds: float | None) -> None:
-        """Wait until an exchange ends or the run stops, at most for some seconds."""
+        """Wait until an exchange ends, the run stops, or a number of seconds has passed."""
         self._wake.clear()
         if self._stopped:
             return
@@ -327,7 +327,7 @@ class Lane:
             self._again(pending, asked)
 
     def _adapt(self, kind: Kind, clock: float) -> None:
-        """Enlarge or halve the window, depending on the outcome."""
+        """Enlarge or halve the window of concurrent requests after an exchange."""
         now = time.monotonic()
         if kind is Kind.OK:
             self._window.grow(len(self._tasks))

@@ -168,7 +168,7 @@ class Plan:
     def requests(
         self, *, model: str | None = None, items: Collection[str] | None = None
     ) -> Iterator[Request]:
-        """Yield all requests of the plan, or only those to one model or about some questions.
+        """Yield the requests of the plan, optionally restricted to one model or some questions.
 
         A request is yielded after the request whose conversation it continues.
 
@@ -259,7 +259,7 @@ def read_plan(path: Path, *, prompts: Sequence[Prompt] | None = None) -> Plan:
     path : Path
         TOML file; paths in it are relative to its folder.
     prompts : sequence of Prompt, optional
-        Prompts for a plan with study settings, ``[study]``, instead of prompts.
+        Prompts of a plan that has study settings (``[study]``) instead of prompts.
 
     Raises
     ------
@@ -313,7 +313,7 @@ def read_plan(path: Path, *, prompts: Sequence[Prompt] | None = None) -> Plan:
 
 
 def table_of(path: Path, text: str | None = None) -> dict[str, Any]:
-    """Return the contents of a TOML file, or of its `text` if that has been read."""
+    """Return the contents of a TOML file, parsed from `text` if the file was read before."""
     try:
         return tomllib.loads(text_of(path) if text is None else text)
     except (ValueError, RecursionError) as error:

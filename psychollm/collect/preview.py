@@ -20,7 +20,8 @@ class Preview(Result):
 
     If a prompt continues a reply that is still unknown, the maximum length of the reply is
     counted. The expected cost and time are extrapolated from the store's earlier requests to a
-    model, and from rate limits. They are NaN if neither is available.
+    model, and from rate limits. The expected cost and time are NaN if neither earlier requests nor
+    rate limits are available.
 
     Examples
     --------
@@ -74,7 +75,7 @@ def preview(plan: Plan, *, show: int = 3) -> Preview:
     Parameters
     ----------
     plan : Plan
-        Prompts, endpoints and models.
+        Plan with the prompts, endpoints and models.
     show : int
         Maximum number of prompts to show in full: the first prompt of each reply format.
 
@@ -121,7 +122,7 @@ def preview(plan: Plan, *, show: int = 3) -> Preview:
 
 
 def _known(plan: Plan) -> tuple[set[str], dict[str, dict[str, Any]]]:
-    """Return the keys with answers in the store of a plan, and their costs."""
+    """Return the keys of the answered requests in a plan's store, and costs by model."""
     if not plan.store.exists():
         return set(), {}
     with Store(plan.store, create=False) as store:
@@ -130,7 +131,7 @@ def _known(plan: Plan) -> tuple[set[str], dict[str, dict[str, Any]]]:
 
 
 def _requests(plan: Plan) -> Iterator[Request]:
-    """Yield the requests; with an item bank, yield the largest number that it can select."""
+    """Yield the requests; with an item bank, yield the largest possible selection."""
     if plan.adaptive is None:
         return plan.requests()
     most = plan.adaptive.size or len(plan.adaptive.bank.questions)

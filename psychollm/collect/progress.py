@@ -27,7 +27,7 @@ class Recorder:
         self._arrived: list[tuple[Entry, asyncio.Future[int]]] = []
 
     async def record(self, job: Job, attempt: Attempt, *, last: bool = False) -> int:
-        """Store one exchange as `Store.record` does, and return after it is committed."""
+        """Record one exchange as `Store.record` does, and return after the commit."""
         loop = asyncio.get_running_loop()
         if not self._arrived:
             loop.call_soon(self._commit)
@@ -180,14 +180,14 @@ class RunState:
         self.stop("an error")
 
     def reserve(self, job: Job, amount: float, model_budget: float | None) -> bool:
-        """Reserve the cost bound of a request, unless it would exceed a budget."""
+        """Reserve the maximum cost of a request, unless it would exceed a budget."""
         if self.budget is None and model_budget is None:
             return True
         limit = float("inf") if self.budget is None else self.budget
         return self.store.reserve(job, amount, budget=limit, model=model_budget)
 
     def draw_more(self, model: str) -> bool:
-        """Enter the next selected questions of a model; return whether there are any."""
+        """Enter the next selected questions of a model; return whether any are left."""
         if self.stopping or model not in self.drawings:
             return False
         more = self.drawings[model].more()

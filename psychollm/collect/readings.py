@@ -37,8 +37,8 @@ NOT_ASKED = "not_asked"  # additional outcome, for requests that have not been s
 class Readings(Result):
     """One instrument's parsed replies of all models.
 
-    The reply is None if a request failed or was not sent yet. Such a reply is missing and never
-    counts as "no".
+    The reply is None if a request failed or was not sent yet. A missing reply never counts as
+    "no".
 
     Examples
     --------
@@ -185,12 +185,13 @@ class Readings(Result):
             Columns of `likelihoods` that group the replies, such as condition.
         of : mapping, optional
             Filter of replies that maps columns to a value or a list of values, such as
-            ``{"stage": "task"}``. None selects missing values.
+            ``{"stage": "task"}``. The value None selects rows with missing values.
 
         Returns
         -------
         Series
-            Perplexity by model and by the columns in `by`. All tokens have equal weight.
+            Perplexity by model and by the columns in `by`. All tokens have equal weight in the
+            mean.
 
         Raises
         ------
@@ -232,7 +233,7 @@ class Readings(Result):
         return pd.Series(np.exp(-mean.to_numpy()), mean.index, name="perplexity")
 
     def _likely(self, logliks: Mapping[str, float | None]) -> dict[str, Any]:
-        """Return the log-likelihoods if the instrument uses them, otherwise nothing."""
+        """Return the log-likelihoods if the instrument uses them, or an empty dictionary."""
         if self.instrument != "semantic_sampling":
             return {}
         known = {key: one for key, one in logliks.items() if one is not None}
@@ -251,7 +252,7 @@ class Readings(Result):
         return "\n".join(lines)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per prompt, model and sample, with outcome, value and parsed words.
+        """Return a data frame with one row per prompt, model and sample.
 
         Examples
         --------
@@ -291,7 +292,7 @@ def _correct(prompt: Prompt, reading: Reading) -> float:
 
 
 def _again(prompt: Prompt, sample: int, repeats: int) -> Prompt:
-    """Return the prompt of one administration, which is unchanged for the first."""
+    """Return the prompt of one administration, which is unchanged for the first administration."""
     if not repeats:
         return prompt
     follows = None if prompt.follows is None else f"{prompt.follows}#{sample}"
@@ -367,18 +368,19 @@ def readings(
     instrument : str, optional
         Name of the instrument; required if the store has prompts of several instruments.
     arm : str, optional
-        Name of one arm of the study, whose models then have their names in the study. It is
-        required if the plan has several arms (`arms_in`).
+        Name of one arm of the study, whose models are then labelled by their names in the study.
+        The name is required if the plan has several arms (`arms_in`).
     n_jobs : int, optional
         Number of workers. Threads do not speed up parsing, which is pure Python. With processes,
-        ``joblib.parallel_config(backend="loky")``, several hundred thousand replies take half the
-        time on two cores.
+        ``joblib.parallel_config(backend="loky")``, parsing several hundred thousand replies takes
+        half the time on two cores.
 
     Returns
     -------
     Readings
-        Parsed replies of all models and samples. A request that failed or was not sent yet is
-        None. A judge's verdicts are listed under the model whose replies the judge has rated.
+        Parsed replies of all models and samples. The reply to a request that failed or was not
+        sent yet is None. A judge's verdicts are listed under the model whose replies the judge has
+        rated.
 
     Raises
     ------
@@ -494,7 +496,7 @@ def _prompt(told: Prompt | str) -> Prompt:
 
 
 def _whose(prompt: Prompt, row: Row) -> tuple[str, int, str]:
-    """Return model, sample and prompt of a reply; for a verdict, those of the rated reply."""
+    """Return the model, sample and prompt of a reply, or of the rated reply for a verdict."""
     judged = prompt.about.get("judges")
     if judged is None:
         return row["model"], row["sample"], prompt.key

@@ -88,7 +88,7 @@ def likely_tokens(job: Job) -> int:
 
 
 def most_tokens(job: Job) -> tuple[int, int]:
-    """Return upper bounds on the tokens of a request, at one byte per token, and its reply."""
+    """Return upper bounds on the tokens of a request (one per byte) and of its reply."""
     octets = sum(len(turn["content"].encode("utf-8", "replace")) for turn in job.messages)
     return octets + TOKENS_PER_TURN * len(job.messages), limit_of(job) or 0
 

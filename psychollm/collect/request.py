@@ -3,8 +3,8 @@
 The key of a request is the SHA-256 hash of its canonical form. This form consists of its version,
 the name and id of the model, the key of the prompt with its repeat and sample, the messages, the
 parameters, and the key of the request whose conversation it continues, if any. The canonical form
-excludes earlier replies, so that every request has a key before any is sent. It also excludes
-addresses of servers, because they change.
+excludes earlier replies, so that every request has a key before any is sent. The canonical form
+also excludes server addresses, because these may change.
 """
 
 import json
@@ -59,12 +59,12 @@ class Request:
         model, model_id : str
             Name of the model in the plan, and its name on the server.
         parameters : mapping
-            Parameters of the API format. If they contain no length limit, the prompt's
-            ``max_tokens`` applies. If they contain a seed, `sample` is added to it, so that
-            samples differ.
+            Parameters of the API format. If the parameters contain no length limit, the prompt's
+            ``max_tokens`` applies. If the parameters contain a seed, `sample` is added to the
+            seed, so that samples differ.
         system : str, optional
-            System prompt of the model, which precedes the system prompt of `prompt`. It is not
-            repeated when a conversation continues.
+            System prompt of the model, which precedes the system prompt of `prompt`. The system
+            prompt is not repeated when a conversation continues.
         sample : int
             Index of the sample.
         follows : str, optional

@@ -1,4 +1,4 @@
-"""Conversion of a store's replies to a score log, like those of `psychollm.read_scores`."""
+"""Conversion of a store's replies to a score log in the format of `psychollm.read_scores`."""
 
 from os import PathLike
 from pathlib import Path
@@ -28,8 +28,8 @@ def read_store(path: str | PathLike[str], *, instrument: str | None = None) -> S
     Returns
     -------
     ScoreLog
-        Scores of the replies. The confidence is the model's report (a wager, a percentage or a
-        phrase); yes and no count as 1 and 0.
+        Score log with the correctness and confidence of the replies. The confidence is the model's
+        report (a wager, a percentage or a phrase); yes and no count as 1 and 0.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Plans in stages, in which the replies of one stage determine the prompts of the next.
 
 All stages share one store, and the prompts of a stage follow from the stored replies of earlier
-stages (`psychollm.instruments.stages`). There is no other state, so an interrupted run starts
+stages (`psychollm.instruments.stages`). The run has no other state, so an interrupted run starts
 again with the first stage and sends only unanswered requests.
 """
 
@@ -59,7 +59,7 @@ class StagedPlan:
     plan : Plan
         Plan with the models of all stages; models that are judges receive only judge prompts.
     steps : tuple of Step
-        Later stages, in order.
+        Stages after the first, in order of execution.
 
     Raises
     ------
@@ -107,7 +107,7 @@ class StagedPlan:
 
     @property
     def respondents(self) -> tuple[Model, ...]:
-        """The models that are not judges."""
+        """Models of the plan that are not judges."""
         judges = {step.judge for step in self.steps}
         return tuple(model for model in self.plan.models if model.name not in judges)
 

@@ -188,7 +188,7 @@ class Store:
                 )
 
     def is_open(self, model: str, *, untried: bool = False) -> bool:
-        """Return whether a model has open requests; `untried` counts only those never sent."""
+        """Return whether a model has open requests; with `untried`, only unsent requests count."""
         query = "SELECT 1 FROM request WHERE model = ? AND state = 'open' AND superseded = 0"
         if untried:
             query = f"{query} AND batch IS NULL AND {UNTRIED}"
@@ -199,7 +199,7 @@ class Store:
     def claim(
         self, model: str, n: int, *, now: float | None = None, tried: bool = False
     ) -> list[Job]:
-        """Lease up to `n` open requests of a model; with `tried`, only those sent before."""
+        """Lease up to `n` open requests of a model; with `tried`, only requests sent before."""
         moment = time.time() if now is None else now
         only = f"AND NOT {UNTRIED} " if tried else ""
         with self.writing() as db:
@@ -239,7 +239,7 @@ class Store:
         job : Job
             Request that was sent.
         attempt : Attempt
-            Record of the exchange; kind "ok" answers the request.
+            Record of the exchange; if its kind is "ok", the request counts as answered.
         last : bool
             Whether the request fails if this attempt has no answer.
 
@@ -258,7 +258,7 @@ class Store:
     # -- leases and money ----------------------------------------------------------------------
 
     def renew(self) -> None:
-        """Extend the leases of this process, as long as it runs."""
+        """Extend the leases of this process while the process runs."""
         with self.writing() as db:
             for table in ("request", "batch"):
                 db.execute(
@@ -303,14 +303,14 @@ class Store:
             ).rowcount
 
     def reserve(self, job: Job, amount: float, *, budget: float, model: float | None) -> bool:
-        """Reserve the cost bound of a request, unless it would exceed a budget.
+        """Reserve the maximum cost of a request, unless it would exceed a budget.
 
         Parameters
         ----------
         job : Job
             Request about to be sent.
         amount : float
-            Upper bound on its cost.
+            Upper bound on the cost of the request.
         budget : float
             Budget of the run.
         model : float or None
@@ -431,7 +431,7 @@ def _answered(db: sqlite3.Connection, job: Job, attempt: int | None) -> int:
 
 
 def _settle(db: sqlite3.Connection, job: Job, state: str, answer: int | None) -> None:
-    """Close a request: only its first answer counts."""
+    """Close a request, for which only the first answer counts."""
     db.execute(
         "UPDATE request SET state = ?, answer = ?, lease_owner = NULL, lease_until = 0, "
         "reserved = 0, batch = NULL WHERE id = ? AND answer IS NULL",

@@ -59,8 +59,8 @@ def verdict_probabilities(store: Store) -> "pd.DataFrame":
         the sum of ``raw`` over all values. ``said`` and ``chosen`` are the sampled token and its
         probability. ``where`` is "answer" if "Answer:" precedes the verdict (for a number also
         "Confidence:", "Probability:", "Rating:" or "Score:"), and "first" if the verdict begins
-        the reply. ``position`` is the index of the token. Replies without log probabilities and
-        replies to free-text prompts have no row.
+        the reply. ``position`` is the index of the verdict's token in the reply. Replies without
+        log probabilities and replies to free-text prompts have no row.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Hidden states of a causal model on this machine, and the effects of steering them.
 
 `hidden_states` returns the states and the model's own answers. `difference_of_means` and similar
-functions estimate a `Direction` from them. `steer` adds a direction while the model runs, and
-`sweep` computes the model's answers at many strengths for little more than the cost of one pass.
-Running a model requires torch and transformers (``pip install "psychollm[steering]"``), but
+functions estimate a `Direction` from hidden states. `steer` adds a direction while the model runs,
+and `sweep` computes the model's answers at many strengths for little more than the cost of one
+pass. Running a model requires torch and transformers (``pip install "psychollm[steering]"``), but
 reading results does not.
 """
 

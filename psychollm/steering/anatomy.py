@@ -2,8 +2,8 @@
 
 No list of architectures is needed, because the layers are the module list whose length equals the
 number of layers in the model's configuration. Layers are counted from 0, and "the state of layer
-L" is the output of layer L, which is the input of layer L + 1. Some layers return this state,
-others a tuple that begins with it.
+L" is the output of layer L, which is the input of layer L + 1. Some layers return their state as a
+tensor, others return a tuple that begins with the state.
 """
 
 import inspect
@@ -67,7 +67,7 @@ class Anatomy:
         return self.model.get_input_embeddings().weight.device
 
     def check_layers(self, layers: int | Sequence[int]) -> tuple[int, ...]:
-        """Return the layers in the order given, after checking that they exist."""
+        """Return the layers in the given order, after checking that they exist."""
         wanted: tuple[Any, ...] = tuple(layers) if isinstance(layers, Iterable) else (layers,)
         for layer in wanted:
             if isinstance(layer, bool) or not 0 <= layer < self.n_layers or layer % 1:
@@ -83,7 +83,7 @@ class Anatomy:
 
 
 def decoder_layers(model: Any) -> tuple[Any, ...]:
-    """Return the decoder layers of a causal model of transformers, the first at 0.
+    """Return the decoder layers of a causal transformers model, with the first layer at index 0.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def decoder_layers(model: Any) -> tuple[Any, ...]:
     Returns
     -------
     tuple of torch.nn.Module
-        The layers themselves, not copies.
+        The decoder layers themselves, not copies.
 
     Raises
     ------
@@ -185,10 +185,10 @@ def _size(module: Any) -> int:
 
 
 def hidden_of(output: Any) -> Any:
-    """Return the state in the output of a layer."""
+    """Return the hidden state in the output of a layer."""
     return output[0] if isinstance(output, tuple | list) else output
 
 
 def with_hidden(output: Any, hidden: Any) -> Any:
-    """Return the output of a layer with its state replaced."""
+    """Return the output of a layer with its hidden state replaced."""
     return (hidden, *output[1:]) if isinstance(output, tuple | list) else hidden

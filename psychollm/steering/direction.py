@@ -21,9 +21,9 @@ _FORMAT = "psychollm.direction.1"
 class Direction(Result):
     """One vector per layer, in units of the mean norm of the layer's state.
 
-    The dose, or steering strength, is the length of the added vector in this unit. Adding a vector
-    of length one moves the state by the mean norm of the layer's states. Therefore, doses are
-    comparable between layers and models. Directions of one model can be scaled, added and
+    The dose, or steering strength, is the length of the added vector in units of this norm. Adding
+    a vector of length one moves the state by the mean norm of the layer's states. Therefore, doses
+    are comparable between layers and models. Directions of one model can be scaled, added and
     subtracted: ``0.2 * d``, ``a + b``, ``a - b``, ``-d``.
 
     Examples
@@ -212,8 +212,8 @@ class Direction(Result):
         """Write a control vector for llama.cpp and repeng.
 
         Each tensor ``direction.L`` is the vector that is added to the output of layer L at
-        strength one, in the model's own units. The program llama.cpp adds it at every token and
-        cannot steer layer 0.
+        strength one, in the model's own units. The program llama.cpp adds the vector at every
+        token and cannot steer layer 0.
 
         Parameters
         ----------

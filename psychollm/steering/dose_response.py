@@ -66,7 +66,7 @@ class DoseResponse(Result):
     )
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per strength and question."""
+        """Return a data frame with one row per strength and question."""
         frame = Result.to_frame(self)
         frame.insert(1, "dose", frame.pop("dose"))
         return frame
@@ -103,7 +103,7 @@ class DoseResponse(Result):
 
     @property
     def collapsed(self) -> BoolArray:
-        """Whether the model no longer answers yes or no at a strength (strengths,)."""
+        """Whether the model no longer answers yes or no at each strength (strengths,)."""
         base = (np.exp(self.base_yes) + np.exp(self.base_no)).mean()
         return np.asarray(~(self.mass.mean(axis=1) >= self.min_mass * base), dtype=np.bool_)
 
@@ -131,7 +131,7 @@ class DoseResponse(Result):
         )
 
     def by_strength(self) -> "pd.DataFrame":
-        """Return one row per strength with yes rate, probability mass and order of the questions.
+        """Return one row per strength with yes rate, probability mass and ``order``.
 
         ``order`` is Spearman's correlation of the margins with the margins of the unsteered model.
         """

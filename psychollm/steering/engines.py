@@ -1,17 +1,19 @@
 """Three methods that compute answers at many strengths, from the slowest to the fastest.
 
-`Whole` runs one full forward pass per strength. The other methods reuse results that do not depend
-on the strength:
+`Whole` runs one full forward pass per strength. `UpperLayers` and `LastToken` reuse results that
+do not depend on the strength.
 
-* `UpperLayers` computes the state at the steered layer once and displaces it by each strength, so
-that only the layers above are computed again. It computes the common prefix of all prompts once
-per strength.
-* `LastToken` requires that only the last token is steered, so that all earlier tokens keep their
+`UpperLayers` computes the state at the steered layer once and displaces it by each strength, so
+that only the layers above are computed again. The common prefix of all prompts is
+computed once per strength.
+
+`LastToken` requires that only the last token is steered, so that all earlier tokens keep their
 keys and values in every layer. Each strength is then one more copy of the last token at the same
 position. A copy attends to the earlier tokens and itself, but not to other copies, so one pass
 computes many strengths.
 
-Both methods are exact up to rounding, and are compared with full passes before use.
+`UpperLayers` and `LastToken` are exact up to rounding, and are compared with full passes before
+use.
 """
 
 from collections.abc import Sequence
@@ -75,11 +77,11 @@ class Engine(Protocol):
         """Return log P(yes) and log P(no) (sites, 2, strengths, prompts)."""
 
     def unsteered(self, prompts: Sequence[int]) -> FloatArray:
-        """Return log P(yes) and log P(no) (2, prompts) without steering for the last prompts."""
+        """Return log P(yes) and log P(no) (2, prompts) of the last batch without steering."""
 
 
 class Whole:
-    """Method with one full forward pass per strength."""
+    """Method that runs one full forward pass per strength."""
 
     name = "whole"
 
@@ -144,7 +146,7 @@ class UpperLayers:
         return logs
 
     def unsteered(self, prompts: Sequence[int]) -> FloatArray:
-        """Return log P(yes) and log P(no) (2, prompts), unsteered, for the last prompts."""
+        """Return log P(yes) and log P(no) (2, prompts) of the last batch without steering."""
         return np.empty((2, len(prompts))) if self._base is None else self._base
 
     def _above(self, opened: Opened, site: int, strength: float) -> FloatArray:
@@ -216,7 +218,7 @@ class LastToken:
         return logs
 
     def unsteered(self, prompts: Sequence[int]) -> FloatArray:
-        """Return log P(yes) and log P(no) (2, prompts), unsteered, for the last prompts."""
+        """Return log P(yes) and log P(no) (2, prompts) of the last batch without steering."""
         return np.empty((2, len(prompts))) if self._base is None else self._base
 
     def _fan(self, opened: Opened, earlier: Pairs, site: int, strengths: FloatArray) -> FloatArray:
@@ -244,7 +246,7 @@ def _columns(state: Any) -> Any:
 
 
 def _apart(mask: Any, n: int, dtype: Any) -> Any:
-    """Return the attention mask of `n` copies of the last token, which ignore each other."""
+    """Return an attention mask under which `n` copies of the last token ignore each other."""
     # The mask (rows, 1, n, tokens - 1 + n) is 0 for visible tokens, and the lowest number for the
     # others.
     t = torch()
@@ -307,7 +309,7 @@ def _tolerance(steering: Steering) -> float:
 
 
 def _difference(runner: Engine, whole: Whole, strengths: FloatArray) -> float:
-    """Return the largest difference for the shortest and longest prompts, infinity on failure."""
+    """Return the largest difference for the shortest and longest prompts; inf on failure."""
     rows = whole.steering.asked.encoded.rows
     lengths = [len(row) for row in rows]
     prompts = sorted({int(np.argmin(lengths)), int(np.argmax(lengths))})

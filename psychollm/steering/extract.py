@@ -1,4 +1,4 @@
-r"""Estimators of directions: difference of means, linear discriminant, component and probe.
+r"""Estimators of directions: difference of means, discriminant, principal component and probe.
 
 Let :math:`\mu_1` and :math:`\mu_0` be the mean states of prompts answered yes and no, in d
 dimensions. Let :math:`S` be the pooled covariance of the states within the two groups, with mean
@@ -12,8 +12,9 @@ variance :math:`s = \mathrm{tr}(S) / d`. The directions are
 
 Equation (1) is the difference in means between prompts answered yes and prompts answered no.
 Equation (2) is a linear discriminant whose covariance is shrunk towards a multiple of the
-identity. It separates the two kinds of prompts better if the variance of states differs between
-directions. With :math:`\gamma = 1`, it is proportional to (1).
+identity. The linear discriminant separates prompts answered yes and no better if the variance of
+states differs between directions. With :math:`\gamma = 1`, equation (2) is proportional to
+equation (1).
 
 References
 ----------
@@ -44,20 +45,23 @@ def difference_of_means(
     shrinkage: float | None = None,
     min_class: int = 10,
 ) -> Direction:
-    """Return the direction from prompts answered no to prompts answered yes (1, 2).
+    """Return the direction from prompts answered no to prompts answered yes.
 
     Parameters
     ----------
     states : HiddenStates or ndarray (prompts, layers, hidden)
-        States at one token of each prompt.
+        Hidden states at one token of each prompt.
     response : array_like (prompts,), optional
-        1 for yes, 0 for no, NaN for neither; with `quantile`, any score. The default is the
-        model's own answers or, with `quantile`, its margin (log odds of yes against no).
+        Answer to each prompt: 1 for yes, 0 for no, NaN for neither; with `quantile`, any score.
+        The default is the model's own answers or, with `quantile`, its margin (log odds of yes
+        against no).
     quantile : float, optional
         Proportion of prompts whose scores are highest and count as yes; the same proportion with
-        the lowest scores counts as no. Use it for models that almost always give one answer.
+        the lowest scores counts as no. Use `quantile` for models that almost always give one
+        answer.
     shrinkage : float, optional
-        Gamma in (2), above 0 and at most 1. None gives the plain difference (1).
+        Shrinkage parameter gamma in equation (2), above 0 and at most 1. None gives the difference
+        of means, equation (1).
     min_class : int
         Minimum number of prompts in each of the two classes.
 
@@ -65,7 +69,7 @@ def difference_of_means(
     -------
     Direction
         Direction of length one in every layer; ``about`` contains the lengths before scaling and
-        the numbers of prompts.
+        the numbers of prompts in the two classes.
 
     Raises
     ------
@@ -105,14 +109,15 @@ def principal_component(
     Parameters
     ----------
     states : HiddenStates or ndarray (prompts, layers, hidden)
-        States at one token of each prompt.
+        Hidden states at one token of each prompt.
     response : array_like (prompts,), optional
-        1 for yes, 0 for no, NaN for neither; with `quantile`, any score. The default is the
-        model's own answers. The response determines only the sign of the direction and the
-        selection of prompts.
+        Answer to each prompt: 1 for yes, 0 for no, NaN for neither; with `quantile`, any score.
+        The default is the model's own answers. The response determines only the sign of the
+        direction and the selection of prompts.
     quantile : float, optional
         Proportion of prompts whose scores are highest and count as yes; the same proportion with
-        the lowest scores counts as no. Use it for models that almost always give one answer.
+        the lowest scores counts as no. Use `quantile` for models that almost always give one
+        answer.
     min_class : int
         Minimum number of prompts in each of the two classes.
 
@@ -160,13 +165,15 @@ def logistic_probe(
     Parameters
     ----------
     states : HiddenStates or ndarray (prompts, layers, hidden)
-        States at one token of each prompt.
+        Hidden states at one token of each prompt.
     response : array_like (prompts,), optional
-        1 for yes, 0 for no, NaN for neither; with `quantile`, any score. The default is the
-        model's own answers or, with `quantile`, its margin (log odds of yes against no).
+        Answer to each prompt: 1 for yes, 0 for no, NaN for neither; with `quantile`, any score.
+        The default is the model's own answers or, with `quantile`, its margin (log odds of yes
+        against no).
     quantile : float, optional
         Proportion of prompts whose scores are highest and count as yes; the same proportion with
-        the lowest scores counts as no. Use it for models that almost always give one answer.
+        the lowest scores counts as no. Use `quantile` for models that almost always give one
+        answer.
     penalty : float
         Penalty on the squared coefficients, with states in units of their mean norm.
     min_class : int
@@ -225,17 +232,19 @@ def shuffled_direction(
     Parameters
     ----------
     states : HiddenStates or ndarray (prompts, layers, hidden)
-        States at one token of each prompt.
+        Hidden states at one token of each prompt.
     response : array_like (prompts,), optional
-        1 for yes, 0 for no, NaN for neither; with `quantile`, any score. The default is the
-        model's own answers or, with `quantile`, its margin (log odds of yes against no).
+        Answer to each prompt: 1 for yes, 0 for no, NaN for neither; with `quantile`, any score.
+        The default is the model's own answers or, with `quantile`, its margin (log odds of yes
+        against no).
     quantile : float, optional
         Proportion of prompts whose scores are highest and count as yes; the same proportion with
-        the lowest scores counts as no. Use it for models that almost always give one answer.
+        the lowest scores counts as no. Use `quantile` for models that almost always give one
+        answer.
     min_class : int
         Minimum number of prompts in each of the two classes.
     rng : Generator or int, optional
-        Source of the permutation.
+        Random generator or seed of the permutation.
 
     Returns
     -------
@@ -271,15 +280,15 @@ def shuffled_direction(
 def random_direction(like: Direction | HiddenStates, *, rng: RandomState = None) -> Direction:
     """Return a random direction, uniformly distributed on the sphere.
 
-    This control has the doses of `like` but does not depend on the model's answers.
+    This control has the same doses as `like` but does not depend on the model's answers.
 
     Parameters
     ----------
     like : Direction or HiddenStates
-        Object with the layers, the hidden size and the unit of dose. If it is a direction, it also
-        sets the length.
+        Object that sets the layers, the hidden size and the unit of dose. If the object is a
+        direction, it also sets the length.
     rng : Generator or int, optional
-        Source of the random numbers.
+        Random generator or seed of the direction.
 
     Returns
     -------
@@ -350,7 +359,7 @@ def _made(
 
 
 def _answers(states: HiddenStates, response: Any, *, scored: bool) -> FloatArray:
-    """Return the answer or score of each prompt, NaN if it is missing."""
+    """Return the answer or score of each prompt, or NaN if it is missing."""
     if response is None:
         if states.answers is None:
             msg = "these states have no answers of the model: pass response=, one per prompt"
@@ -374,7 +383,7 @@ def _answers(states: HiddenStates, response: Any, *, scored: bool) -> FloatArray
 def _split(
     answers: FloatArray, quantile: float | None, min_class: int
 ) -> tuple[AnyArray, BoolArray]:
-    """Return the indices of the selected prompts, and a mask of those that count as yes."""
+    """Return the indices of the selected prompts, and a mask of the prompts that count as yes."""
     known = np.flatnonzero(np.isfinite(answers))
     if quantile is None:
         yes = answers[known] > 0
@@ -400,7 +409,7 @@ def _split(
 
 
 def _whitened(x: FloatArray, yes: BoolArray, difference: FloatArray, gamma: float) -> FloatArray:
-    """Return direction (2), the difference of means times the inverse shrunk covariance."""
+    """Return the difference of means multiplied by the inverse shrunk covariance, as in (2)."""
     within = np.concatenate([x[group] - x[group].mean(axis=0) for group in (yes, ~yes)])
     n, width = len(within), x.shape[1]
     sphere = gamma * (within**2).sum() / (n * width)

@@ -38,7 +38,7 @@ def steer(
     Parameters
     ----------
     model : transformers.PreTrainedModel
-        Causal model, not in training mode. It is not copied, wrapped or changed.
+        Causal model, not in training mode. The model is not copied, wrapped or changed.
     direction : Direction
         Direction to add, multiplied by the dose. If the direction has length one, ``0.2 *
         direction`` adds a fifth of the mean norm of the state.
@@ -65,8 +65,9 @@ def steer(
 
     Notes
     -----
-    The sum is computed in float32, because in bfloat16 a dose of 0.05 would become 0.051. It is
-    returned in the type of the state. Directions of nested contexts are added.
+    State and displacement are added in float32, because in bfloat16 a dose of 0.05 would become
+    0.051. The sum is returned in the data type of the state. Directions of nested contexts are
+    added.
 
     Examples
     --------

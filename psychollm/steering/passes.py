@@ -67,7 +67,7 @@ def cache_of(pairs: Pairs) -> Any:
 
 
 def pairs_of(cache: Any) -> Pairs:
-    """Return the keys and values in a cache."""
+    """Return the keys and values stored in a cache."""
     return [(layer.keys, layer.values) for layer in cache.layers]
 
 

@@ -223,7 +223,7 @@ def hidden_states(
     Returns
     -------
     HiddenStates
-        States in float32, even if the model has another type.
+        States in float32, even if the model has another data type.
 
     Raises
     ------

@@ -71,11 +71,11 @@ def reply_likelihood(
     tokenizer : transformers.PreTrainedTokenizerBase
         Tokenizer of the model.
     prompts : sequence of str or Prompt
-        Texts, or an instrument's conversations, to which the chat template is applied. Their
-        endings may differ.
+        Texts, or an instrument's conversations, to which the chat template is applied. Prompts may
+        have different endings.
     replies : sequence of str
-        One reply per prompt, exactly as it follows the prompt. If a space separates the two, the
-        reply begins with this space.
+        One reply per prompt, exactly as it follows the prompt. If a space separates prompt and
+        reply, the reply begins with this space.
     batch_size : int
         Number of prompts per forward pass.
     progress : bool

@@ -64,10 +64,10 @@ def sweep(
     prompts : sequence of str or Prompt
         One prompt per question, either all with a chat template or all without one.
     direction : Direction
-        Direction to add. At strength s, s times the direction is added.
+        Direction to add. At strength s, the direction multiplied by s is added to the state.
     strengths : array_like (strengths,)
-        Distinct factors of the direction, in any order. They are doses if the direction has length
-        one.
+        Distinct multipliers of the direction, in any order. The multipliers are doses if the
+        direction has length one.
     layer : int
         Layer whose output is steered, counted from 0.
     positions : {"prompt_last", "all"}
@@ -84,7 +84,7 @@ def sweep(
         A strength counts as collapsed if the probability of yes or no is below this proportion of
         its value without steering.
     checkpoint : path, optional
-        File with intermediate results; the same call resumes an interrupted sweep.
+        File with intermediate results; repeating the call resumes an interrupted sweep.
     progress : bool
         Whether to show a progress bar.
 
@@ -102,7 +102,7 @@ def sweep(
         If the direction was made from a model with another hidden size.
     InputError
         If the tokenizer has no token for an answer, only some prompts use a chat template, or the
-        model is in training mode. This error is also raised if the checkpoint belongs to another
+        model is in training mode. The error is also raised if the checkpoint belongs to another
         sweep, or if the given engine disagrees with full forward passes.
 
     Examples
@@ -146,10 +146,10 @@ def scan_layers(
     prompts : sequence of str or Prompt
         One prompt per question, either all with a chat template or all without one.
     direction : Direction
-        Direction to add. At strength s, s times the direction is added.
+        Direction to add. At strength s, the direction multiplied by s is added to the state.
     strengths : array_like (strengths,)
-        Distinct factors of the direction, in any order. They are doses if the direction has length
-        one.
+        Distinct multipliers of the direction, in any order. The multipliers are doses if the
+        direction has length one.
     layers : sequence of int, optional
         Layers to steer; by default, all layers of the direction.
     positions : {"prompt_last", "all"}
@@ -162,7 +162,7 @@ def scan_layers(
         A strength counts as collapsed if the probability of yes or no is below this proportion of
         its value without steering.
     checkpoint : path, optional
-        File with intermediate results; the same call resumes an interrupted sweep.
+        File with intermediate results; repeating the call resumes an interrupted sweep.
     progress : bool
         Whether to show a progress bar.
 
@@ -181,7 +181,7 @@ def scan_layers(
         If the direction was made from a model with another hidden size.
     InputError
         If the tokenizer has no token for an answer, only some prompts use a chat template, or the
-        model is in training mode. This error is also raised if the checkpoint belongs to another
+        model is in training mode. The error is also raised if the checkpoint belongs to another
         sweep, or if the given engine disagrees with full forward passes.
 
     Examples
@@ -227,8 +227,8 @@ def sweep_directions(
     directions : mapping of str to Direction
         Directions by name.
     strengths : array_like (strengths,)
-        Distinct factors of the directions, in any order. They are doses if the directions have
-        length one.
+        Distinct multipliers of the directions, in any order. The multipliers are doses if the
+        directions have length one.
     layer : int
         Layer whose output is steered, counted from 0.
     positions : {"prompt_last", "all"}
@@ -241,7 +241,7 @@ def sweep_directions(
         A strength counts as collapsed if the probability of yes or no is below this proportion of
         its value without steering.
     checkpoint : path, optional
-        File with intermediate results; the same call resumes an interrupted sweep.
+        File with intermediate results; repeating the call resumes an interrupted sweep.
     progress : bool
         Whether to show a progress bar.
 
@@ -259,7 +259,7 @@ def sweep_directions(
         If a direction was made from a model with another hidden size.
     InputError
         If the tokenizer has no token for an answer, only some prompts use a chat template, or the
-        model is in training mode. This error is also raised if the checkpoint belongs to another
+        model is in training mode. The error is also raised if the checkpoint belongs to another
         sweep, or if the given engine disagrees with full forward passes.
 
     Examples
@@ -317,7 +317,7 @@ class _Run:
         return Steering(asked=asked, layers=layers, vectors=vectors, positions=positions)
 
     def swept(self, sites: Sequence[tuple[Direction, int]], given: Any) -> list[DoseResponse]:
-        """Return the answers at given strengths for each site, a direction in a layer."""
+        """Return the answers at given strengths for each site (a direction in a layer)."""
         asked, strengths = self.asked, _strengths(given)
         steering = self.steering(sites)
         share = check_fraction("min_mass", self.min_mass)
@@ -410,7 +410,7 @@ class _Ledger:
 
 
 def _mark(steering: Steering, strengths: FloatArray) -> str:
-    """Return a digest of model name, options, prompts and directions, to identify the sweep."""
+    """Return a digest of model name, options, prompts and directions that identifies the sweep."""
     asked = steering.asked
     settings = (
         asked.body.name,

@@ -1,11 +1,12 @@
 """Tokenized prompts, padded on the left, with the position of every token.
 
-Token positions are always passed to the model. Otherwise, a model with learned positions would
-count the padding, and the answer to a prompt would depend on the other prompts of the batch.
+Token positions are always passed to the model. If positions were not passed, a model with learned
+positions would count the padding, and the answer to a prompt would depend on the other prompts of
+the batch.
 
-A word has several tokens, with and without a leading space, in lower and upper case. The
-probability of "yes" is the sum over all these forms. Forms with several tokens ("Y" + "ES") do not
-count, because their first token also begins other words.
+A word corresponds to several tokens, with and without a leading space, in lower and upper case.
+The probability of "yes" is the sum of the probabilities of all these tokens. Forms with several
+tokens ("Y" + "ES") do not count, because their first token also begins other words.
 """
 
 from collections.abc import Iterator, Sequence
@@ -129,7 +130,7 @@ YES, NO = ("yes",), ("no",)
 
 @dataclass(frozen=True, slots=True)
 class AnswerTokens:
-    """Ids of the tokens that are forms of yes, and of those that are forms of no."""
+    """Ids of the tokens that are forms of yes, and of the tokens that are forms of no."""
 
     yes: tuple[int, ...]
     no: tuple[int, ...]
@@ -138,7 +139,7 @@ class AnswerTokens:
 def answer_tokens(
     tokenizer: Any, *, yes: Sequence[str] = YES, no: Sequence[str] = NO
 ) -> AnswerTokens:
-    """Return the tokens that are forms of yes and those that are forms of no.
+    """Return the tokens that are forms of yes and the tokens that are forms of no.
 
     Parameters
     ----------

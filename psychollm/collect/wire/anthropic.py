@@ -49,7 +49,7 @@ class AnthropicMessages(OverHttp):
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the body; system turns are removed from the conversation."""
+        """Return the request body, with system turns removed from the conversation."""
         thinking = thinking_of(parameters)
         known = without_thinking(parameters)
         limits = [known.pop(name) for name in LIMITS if name in known]
@@ -100,7 +100,7 @@ class AnthropicMessages(OverHttp):
         return {**whole, "content": list(blocks.values()), "usage": usage}
 
     def read(self, raw: bytes) -> Reply:
-        """Parse a reply; text blocks are joined, thinking blocks are kept separately."""
+        """Parse a reply, joining its text blocks and keeping its thinking blocks separate."""
         body = self.whole(raw)
         blocks = body.get("content")
         if not isinstance(blocks, list):

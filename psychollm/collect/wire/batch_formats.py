@@ -24,7 +24,7 @@ _PAGES = 20  # number of pages of the list of batches to search
 
 
 class BatchError(Exception):
-    """A failed call of a batch API."""
+    """Error for a failed call of a batch API."""
 
     def __init__(self, kind: Kind, detail: str) -> None:
         super().__init__(detail)
@@ -33,7 +33,7 @@ class BatchError(Exception):
 
 
 class NotYetError(BatchError):
-    """Signals that the server needs more time."""
+    """Error that signals that the server needs more time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """Status of a batch; after its end, `places` are the paths of its results."""
+    """Status of a batch; after the batch has ended, `places` are the paths of its results."""
 
     ended: bool
     places: tuple[str, ...] = ()
@@ -77,9 +77,9 @@ class BatchFormat(Protocol):
         """Submit a batch and return the server's identifier."""
 
     async def find(self, line: Connections, draft: Draft, known: Sequence[str]) -> str | None:
-        """Return the server's identifier of a batch that it may have received, or None.
+        """Return the identifier of a batch that the server may have received, or None.
 
-        Raises `BatchError` as long as the server's list is incomplete.
+        The method raises `BatchError` as long as the server's list is incomplete.
         """
 
     async def look(self, line: Connections, batch: str) -> Look:

@@ -1,4 +1,4 @@
-"""The Converse API of Amazon Bedrock, which serves all its models."""
+"""The Converse API of Amazon Bedrock, which serves all models of Bedrock."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,13 +34,13 @@ class BedrockConverse(OverHttp):
     )
 
     def place(self, model: str, *, stream: bool) -> str:
-        """Return the path for a model, whose name may contain colons and slashes."""
+        """Return the request path for a model, whose name may contain colons and slashes."""
         return f"/model/{quote(model, safe='')}/converse"
 
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the body, with model-specific parameters as additional fields."""
+        """Return the request body, with model-specific parameters as additional fields."""
         thinking = thinking_of(parameters)
         more = without_thinking(parameters)
         settings = {_SETTINGS[name]: more.pop(name) for name in _SETTINGS if name in more}
@@ -67,7 +67,7 @@ class BedrockConverse(OverHttp):
         return body
 
     def read(self, raw: bytes) -> Reply:
-        """Parse a reply; reasoning blocks are kept separately."""
+        """Parse a reply, keeping its reasoning blocks separate."""
         body = self.whole(raw)
         output = body.get("output")
         message = output.get("message") if isinstance(output, dict) else None

@@ -44,22 +44,22 @@ class Gemini(OverHttp):
     lacks = frozenset({"logit_bias", "reasoning_effort"})
 
     def headers(self, secret: str | None) -> dict[str, str]:
-        """Return the headers with the secret."""
+        """Return the request headers with the secret."""
         return {"x-goog-api-key": secret} if secret else {}
 
     def place(self, model: str, *, stream: bool) -> str:
-        """Return the path for a model."""
+        """Return the request path for a model."""
         call = "streamGenerateContent?alt=sse" if stream else "generateContent"
         return f"/models/{quote(model.removeprefix('models/'), safe='')}:{call}"
 
     def streamed(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the body unchanged, because the address requests the stream."""
+        """Return the request body unchanged, because the address already requests a stream."""
         return body
 
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the body with separate system turns; the path names the model."""
+        """Return the request body with separate system turns; the path names the model."""
         contents = [
             {"role": _ROLES[turn["role"]], "parts": [{"text": turn["content"]}]}
             for turn in messages
@@ -100,7 +100,7 @@ class Gemini(OverHttp):
         return whole
 
     def read(self, raw: bytes) -> Reply:
-        """Parse a reply; thought parts are kept separately."""
+        """Parse a reply, keeping its thought parts separate."""
         body = self.whole(raw)
         first = _first(body)
         usage = _usage(body.get("usageMetadata"))
@@ -129,7 +129,7 @@ class Vertex(Gemini):
     name = "vertex"
 
     def headers(self, secret: str | None) -> dict[str, str]:
-        """Return the headers with the secret as a bearer token."""
+        """Return the request headers with the secret as a bearer token."""
         return OverHttp.headers(self, secret)
 
 

@@ -22,7 +22,7 @@ BITS = (4, 8)
 
 
 class NoSuchModelError(Exception):
-    """Raised if no model can be loaded from a folder, file or name."""
+    """Error for a folder, file or name from which no model can be loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,12 @@ class Precision:
 
 
 def precision_of(parameters: Mapping[str, Any]) -> Precision:
-    """Return the precision that parameters set.
+    """Return the precision that request parameters specify.
 
     Raises
     ------
     OptionError
-        If the type or the number of bits does not exist.
+        If the data type or the number of bits is not supported.
     """
     dtype, bits = parameters.get("dtype", "auto"), parameters.get("bits")
     check_choice("dtype", dtype, Dtype)
@@ -57,7 +57,7 @@ def load(name: str, precision: Precision, device: str) -> LocalModel:
     NoSuchModelError
         If the model does not exist.
     OptionError, MissingPackageError
-        If its precision requires an accelerator or a package that is missing.
+        If the precision requires an accelerator or a package that is missing.
     """
     torch, transformers = import_module("torch"), import_module("transformers")
     words = _placed(torch, precision, device)

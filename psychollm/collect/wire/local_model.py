@@ -23,7 +23,7 @@ LEAST = -9999.0  # replaces minus infinity, which JSON does not allow
 
 
 class TooLargeError(Exception):
-    """Raised if a single prompt exceeds the memory of the accelerator."""
+    """Error for a single prompt that exceeds the memory of the accelerator."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +183,7 @@ class LocalModel:
         return Made(reply=reply, seconds=watch.seconds[k])
 
     def _tokens(self, watch: "_Watch", k: int, ids: list[int]) -> list[dict[str, Any]]:
-        """Return tokens with log probabilities, at the verdict also of all forms of yes and no."""
+        """Return tokens with log probabilities; at the verdict, list all forms of yes and no."""
         found = verdict_at([Token(self.word(token), None) for token in ids])
         whole = {0, found[0] if found else 0}
         listed = []
@@ -235,7 +235,7 @@ class LocalModel:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """Log probabilities in one step: of chosen and of most likely tokens, and of yes and no."""
+    """Log probabilities in one step: of the chosen and most likely tokens, and of yes and no."""
 
     chosen: list[float]
     top: list[list[int]]
@@ -327,7 +327,7 @@ class _Watch:
 
 
 def _listed(options: dict[str, Any]) -> int | None:
-    """Remove the options for log probabilities; return the number to list, or None."""
+    """Remove the options for log probabilities; return how many tokens to list, or None."""
     wanted, n = options.pop("logprobs", None), options.pop("top_logprobs", None)
     if not wanted and not n:
         return None
@@ -341,7 +341,7 @@ def _stops(options: dict[str, Any]) -> list[str]:
 
 
 def _options(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of ``generate``."""
+    """Return the keyword arguments of ``generate``."""
     temperature = options.pop("temperature", 1.0)
     # Disable generation settings that are stored with the model, because they could alter the
     # probabilities.

@@ -36,7 +36,7 @@ class OpenAIChat(OverHttp):
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the body with parameters as top-level fields."""
+        """Return the request body with parameters as top-level fields."""
         turns = [dict(turn) for turn in messages]
         return {"model": model, "messages": turns, **_thinking(parameters)}
 
@@ -125,7 +125,7 @@ def _choices(event: Event) -> list[dict[str, Any]]:
 
 
 def _thinking(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters with the reasoning effort, and a limit that includes the reasoning."""
+    """Return parameters with the reasoning effort, and a limit that includes reasoning."""
     thinking = thinking_of(parameters)
     known = without_thinking(parameters)
     if thinking is None:
@@ -160,7 +160,7 @@ def _reply(
 
 
 def _joined(parts: list[Any]) -> tuple[str | None, str | None]:
-    """Return the joined text and reasoning of content in parts, None if there is no such part."""
+    """Return the joined text and the joined reasoning of content in parts, or None for each."""
     spoken: list[str] = []
     thought: list[str] = []
     for part in parts:
@@ -182,17 +182,17 @@ class AzureOpenAI(OpenAIChat):
     batches = None  # batches on Azure require a separate deployment
 
     def headers(self, secret: str | None) -> dict[str, str]:
-        """Return the headers, with the secret in its own header."""
+        """Return the request headers, with the secret in a separate header."""
         return {"api-key": secret} if secret else {}
 
     def place(self, model: str, *, stream: bool) -> str:
-        """Return the path for a deployment."""
+        """Return the request path for a deployment."""
         return f"/openai/deployments/{quote(model, safe='')}/chat/completions"
 
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the body; the path names the deployment."""
+        """Return the request body; the path names the deployment."""
         body = super().body(model, messages, parameters)
         del body["model"]
         return body
@@ -211,7 +211,7 @@ class OpenAICompletions(OpenAIChat):
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the body, with a number instead of ``logprobs = true``."""
+        """Return the request body, with a number instead of ``logprobs = true``."""
         known = {_RENAMED.get(name, name): value for name, value in parameters.items()}
         if known.get("logprobs") is True:
             known["logprobs"] = 5  # largest number that the API accepts

@@ -36,7 +36,7 @@ class OpenAIResponses(OverHttp):
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the body, which prevents storage on the server."""
+        """Return the request body, which prevents storage on the server."""
         thinking = thinking_of(parameters)
         known = without_thinking(parameters)
         limit = next((known.pop(name) for name in LIMITS if name in known), None)
@@ -64,7 +64,7 @@ class OpenAIResponses(OverHttp):
         raise cut_off()
 
     def read(self, raw: bytes) -> Reply:
-        """Parse a reply, whose message items are the answer and reasoning items the thinking."""
+        """Parse a reply into the answer (message items) and the thinking (reasoning items)."""
         body = self.whole(raw)
         items = body.get("output")
         if not isinstance(items, list):

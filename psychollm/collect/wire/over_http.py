@@ -61,7 +61,7 @@ class OverHttp:
     batches: BatchFormat | None = None
 
     def headers(self, secret: str | None) -> dict[str, str]:
-        """Return the headers, with the secret as a bearer token."""
+        """Return the request headers, with the secret as a bearer token."""
         return {"Authorization": f"Bearer {secret}"} if secret else {}
 
     def open(

@@ -1,7 +1,8 @@
 """Log probabilities of a reply's tokens, and of the alternatives at its verdict.
 
-The verdict is the text after the last "Answer:" of a reply or, without this mark, its beginning. A
-reply that begins with reasoning requires the mark, because its first token is not a verdict.
+The verdict is the text after the last "Answer:" of a reply, or the beginning of a reply without
+this mark. A reply that begins with reasoning requires the mark, because its first token is not a
+verdict.
 """
 
 import math
@@ -61,7 +62,7 @@ def logprob_of(value: Any) -> float | None:
 
 
 def token_of(text: Any, logprob: Any, top: Iterable[tuple[Any, Any]] = ()) -> Token:
-    """Return a token with its alternatives, or without them if a probability is invalid."""
+    """Return a token with its alternatives, if all their probabilities are valid."""
     pairs = [(text, logprob), *top]
     if any((as_number(value) or 0.0) > ROUNDING for _, value in pairs):
         pairs = [(text, None)]
@@ -73,7 +74,7 @@ def token_of(text: Any, logprob: Any, top: Iterable[tuple[Any, Any]] = ()) -> To
 
 
 def openai_tokens(entries: Any, *, top: str = "top_logprobs") -> tuple[Token, ...]:
-    """Return the tokens in a list with one of OpenAI's formats."""
+    """Return the tokens listed in one of OpenAI's formats."""
     if not isinstance(entries, list):
         return ()
     return tuple(

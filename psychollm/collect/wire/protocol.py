@@ -25,7 +25,7 @@ _FILTERED = frozenset({
 
 
 class UnreadableReplyError(Exception):
-    """Raised for a reply without an answer; `kind` classifies the problem."""
+    """Error for a reply without an answer; `kind` classifies the problem."""
 
     def __init__(self, kind: Kind, detail: str, *, status: int | None = None) -> None:
         super().__init__(detail)
@@ -67,10 +67,10 @@ class Line(Protocol):
     """A connection to a model."""
 
     async def post(self, body: bytes, place: str) -> Exchange:
-        """Send one body to a path; failures are classified in the result instead of raised."""
+        """Send one body to a path; the result classifies failures, which raise no error."""
 
     def authorise(self, headers: Mapping[str, str]) -> None:
-        """Use these headers for all further requests."""
+        """Use the given headers for all further requests."""
 
     def withdraw(self) -> None:
         """Abandon queued request bodies that have not been sent."""
@@ -173,7 +173,7 @@ _OPEN, _CLOSE = "<think>", "</think>"
 
 
 def apart(text: str, reasoning: str | None = None) -> tuple[str, str | None]:
-    """Return an answer without preceding thinking in tags, and the thinking."""
+    """Separate an answer from the thinking in tags that precedes it; return both."""
     # If only the closing tag occurs, the opening tag was part of the prompt. If only the opening
     # tag occurs, the reply was truncated.
     words = in_tags(text).lstrip()

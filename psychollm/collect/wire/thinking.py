@@ -1,4 +1,4 @@
-"""The amount of thinking before an answer, one setting that is converted for each API format.
+"""The amount of thinking before an answer, as one setting that is converted for each API format.
 
 The parameter ``thinking`` is "off", a level, or a number of tokens; a table is passed on
 unchanged. In most formats, the length limit of a reply includes thinking. The limit in a plan
@@ -42,14 +42,14 @@ class Thinking:
 
     @property
     def effort(self) -> str:
-        """The level, or the level nearest to the number of tokens."""
+        """Level of thinking, or the level nearest to the number of tokens."""
         if self.level is not None:
             return self.level
         return next((level for most, level in _NEAREST if self.tokens <= most), "high")
 
 
 def thinking_of(parameters: Mapping[str, Any]) -> Thinking | None:
-    """Return the amount of thinking, or None if it is missing or a format's own table."""
+    """Return the amount of thinking, or None if it is missing or given in a format's own table."""
     given = parameters.get("thinking")
     if given is None or isinstance(given, Mapping):
         return None

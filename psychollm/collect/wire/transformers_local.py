@@ -6,9 +6,9 @@ thread. Models share the processor, so only one batch runs at a time. The time l
 begins with its batch. A sampled reply with a seed runs alone, because it would otherwise depend on
 the other requests.
 
-The raw reply is stored in the format of chat completions, so that it is parsed like a server's. At
-the first token and at the verdict, the log probabilities list every form of "yes" and "no" in
-addition to the likeliest tokens, so that the total probabilities of yes and no are exact.
+The raw reply is stored in the format of chat completions, so that it is parsed like a server's
+reply. At the first token and at the verdict, the log probabilities list every form of "yes" and
+"no" in addition to the likeliest tokens, so that the total probabilities of yes and no are exact.
 """
 
 import asyncio
@@ -112,7 +112,7 @@ class LocalLine:
         self._stop = Event()
 
     async def post(self, body: bytes, place: str) -> Exchange:
-        """Answer one body; failures are classified in the result instead of raised."""
+        """Answer one body; the result classifies failures, which raise no error."""
         loop = asyncio.get_running_loop()
         one = _Waiting(json.loads(body), loop.create_future())
         self._waiting.append(one)
@@ -203,7 +203,7 @@ _OURS = ("model", "dtype", "bits")  # not options of `generate`
 
 
 def _alike(body: Mapping[str, Any]) -> str | None:
-    """Return the parameters that a batch has in common; None if a body must run alone."""
+    """Return the parameters that a batch has in common, or None if a request must run alone."""
     fixed = {name: body[name] for name in body if name not in ("messages", *LIMITS)}
     if "seed" in fixed:
         if fixed.get("temperature", 1.0) > 0:

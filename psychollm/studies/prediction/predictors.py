@@ -1,23 +1,23 @@
 r"""Predictors of missing answers, and their stacked combination.
 
-Each predictor returns a logit for every cell of a table with missing data:
+Each predictor returns a logit for every cell of a table with missing data. The simplest predictor
+is the item mean. The Rasch model has normal distributions of abilities and of difficulties. The
+2PL (`psychollm.fit_irt`) is averaged over the posterior of each ability, and item means replace
+its undefined estimates. Graded scores and very large tables are predicted without the 2PL. The
+multidimensional logistic model (`psychollm.irt.logistic_factors`) is fitted with and without side
+information.
 
-* item means;
-* Rasch: normal distributions of abilities and of difficulties, both estimated;
-* 2PL: `psychollm.fit_irt`, averaged over the posterior of each ability; item means replace
-  undefined estimates. Graded scores and very large tables are predicted without the 2PL;
-* factors: `psychollm.irt.logistic_factors`, a multidimensional logistic model, with and without
-  side information;
-* resemblance: residuals of similar models. With D the residuals of the largest factor model and V
-  the variances of the answers, the similarity w of models i and k and the logit h are
+The resemblance predictor uses the residuals of similar models. With D the residuals of the largest
+factor model and V the variances of the answers, the similarity w of models i and k and the logit h
+are
 
-  .. math:: w_{ik} = \frac{\sum_j D_{ij} D_{kj}}{5 + \sum_j \sqrt{V_{ij} V_{kj}}}, \qquad
-            h_{ij} = \sum_{k \ne i} w_{ik}^3 D_{kj}.                                     \quad (1)
+.. math:: w_{ik} = \frac{\sum_j D_{ij} D_{kj}}{5 + \sum_j \sqrt{V_{ij} V_{kj}}}, \qquad
+          h_{ij} = \sum_{k \ne i} w_{ik}^3 D_{kj}.                                       \quad (1)
 
-  The cube gives most weight to near copies of a model, which few factors cannot represent.
+The cube gives most weight to near copies of a model, which few factors cannot represent.
 
-A logistic regression of held-out answers on these logits, shrunk towards the best single
-predictor, gives the stacked predictor.
+The stacked predictor is a logistic regression of held-out answers on these logits, shrunk towards
+the best single predictor.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -53,7 +53,7 @@ class Predictors:
     def logits(
         self, table: FloatArray, *, stackable: bool = False
     ) -> Iterator[tuple[str, FloatArray]]:
-        """Yield each predictor, or each stackable one, and its logits of all cells."""
+        """Yield the name and the logits of each predictor, or of each stackable predictor."""
         # Large tables leave no memory for the logits of all predictors together.
         ours, theirs = self.features(table)
         if not stackable:
@@ -101,14 +101,14 @@ def expit(x: FloatArray) -> FloatArray:
 
 
 def _means(table: FloatArray) -> FloatArray:
-    """Return the mean of each question, shrunk by two average answers (n, m)."""
+    """Return the mean of each question, shrunk by two added average answers (n, m)."""
     there = np.isfinite(table)
     mean = (np.nansum(table, axis=0) + 2.0 * table[there].mean()) / (there.sum(axis=0) + 2.0)
     return np.broadcast_to(mean, table.shape).copy()
 
 
 def _two_pl(table: FloatArray) -> FloatArray:
-    """Return predictions of the 2PL, or item means if undefined (n, m)."""
+    """Return predictions of the 2PL, or item means where predictions are undefined (n, m)."""
     from psychollm.irt.fit import fit_irt
 
     predicted = fit_irt(table, model="2pl").predict(table)

@@ -1,12 +1,14 @@
 """Side information about models and questions, as numeric features.
 
-* Columns of a table: numbers are standardised; positive numbers that span more than a factor of
-  twenty are log-transformed first. Dates are converted to days, and words that occur at least
-  twice to indicators. The mean replaces a missing value; several missing values get an indicator.
-* Labels: principal components of letter n-grams (two to four letters). Names of one family, or of
-  one source, share n-grams.
-* Missing data: principal components of the pattern of answered cells. Questions answered by the
-  same models tend to have one source.
+Numeric columns of a table are standardised. Positive numbers that span more than a factor of
+twenty are log-transformed first. Dates are converted to days, and words that occur at least twice
+are converted to indicators. The mean replaces a missing number, and several missing numbers in a
+column get an indicator.
+
+Labels are represented by principal components of their letter n-grams (two to four letters),
+because names of one family or of one source share n-grams. Missing data are represented by
+principal components of the pattern of answered cells, because questions answered by the same
+models tend to have one source.
 """
 
 import re
@@ -131,7 +133,7 @@ def _runs(label: str) -> list[str]:
 
 
 def gap_features(answered: BoolArray, kind: Kind) -> FloatArray:
-    """Return the first components of the answered cells (models or questions, features)."""
+    """Return the first components of the answer pattern (models or questions, features)."""
     matrix = csr_array((answered if kind == "models" else answered.T).astype(float))
     length = np.sqrt(np.maximum(matrix.sum(axis=1), 1.0))
     return _components(csr_array(matrix / length[:, None]), _GAP_COMPONENTS)
@@ -159,6 +161,6 @@ def _components(matrix: csr_array, most: int) -> FloatArray:
 
 
 def joined(blocks: Sequence[FloatArray]) -> FloatArray | None:
-    """Concatenate features; None if there are none."""
+    """Return concatenated features, or None if there are none."""
     features = np.hstack(blocks)
     return np.ascontiguousarray(features) if features.shape[1] else None

@@ -98,9 +98,9 @@ class PredictedAnswers(Result):
     Attributes
     ----------
     models, questions : tuple
-        Labels of the answers, then further labels from the side information.
+        Labels in the table of answers, followed by further labels from the side information.
     probability : ndarray of shape (models, questions)
-        Probability of a yes, or expected score; also predicted for known answers.
+        Predicted probability of yes or expected score, which is also computed for known answers.
     answered : bool ndarray of shape (models, questions)
         Whether the answer is known.
     predictor : str
@@ -210,9 +210,10 @@ def predict_answers(
 
     Notes
     -----
-    The evaluation fits (n_folds - 1) / n_folds of the answers, so the final fit is more accurate,
-    especially with few answers. Calibration refers to cells held out at random. If answers are
-    missing because they would have been wrong, cross-validation cannot detect it.
+    The evaluation fits (n_folds - 1) / n_folds of the answers, so the final fit is more accurate
+    than the evaluated fits, especially with few answers. The calibration error refers to cells
+    held out at random. Cross-validation cannot detect that answers are missing because they would
+    have been wrong.
 
     Examples
     --------
@@ -357,7 +358,8 @@ class _Folds:
     ) -> tuple[FloatArray, FloatArray]:
         """Return logits of answers by held-out models and to held-out questions (answers,).
 
-        One fit holds out both; a held-out model's answer to a held-out question is NaN.
+        One fit holds out models and questions together; a held-out model's answer to a held-out
+        question is NaN.
         """
         by_model, by_question = (np.full(self.rows.size, np.nan) for _ in "ab")
         for fold in range(self.n):

@@ -67,7 +67,7 @@ class ClassShares(Study, Result):
     )
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return how many layers predict the proportions; `smallest.r_squared` is the limit."""
+        """Return how many layers predict the proportions, given the limit `smallest.r_squared`."""
         judged = verdicts(self.skill, smallest=smallest.r_squared)
         little = f"equivalent to no prediction (skill ±{smallest.r_squared:g})"
         words = {
@@ -112,7 +112,7 @@ def class_shares(
     n_folds : int
         Number of cross-validation folds.
     penalty : float
-        Weight of the squared coefficients of standardised features.
+        Penalty weight on the squared coefficients of standardised features.
     bootstrap : int or Bootstrap
         Number of resamples for the intervals.
     level : float
@@ -123,7 +123,7 @@ def class_shares(
     Returns
     -------
     ClassShares
-        Skill (1) of each layer.
+        Skill, equation (1), of each layer.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def _shares(shares: Any, n: int) -> FloatArray:
 
 
 def _out_of_fold(table: FloatArray, q: FloatArray, fold: IntArray, penalty: float) -> FloatArray:
-    """Return predicted proportions; a question has a row per class, weighted by its proportion."""
+    """Return predicted proportions from a fit with one weighted row per question and class."""
     k = q.shape[1]
     predicted = np.zeros_like(q)
     for one in np.unique(fold):

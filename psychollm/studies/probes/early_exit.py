@@ -1,9 +1,9 @@
 """Early exit from reasoning: tokens saved by a probe, and the resulting accuracy.
 
-Reasoning passes through intermediate answers. A probe estimates the probability that each answer
-is correct, and the model stops at the first answer whose probability reaches a threshold. Each
-threshold gives an accuracy and a proportion of the tokens. The main result is the largest saving
-without a loss of accuracy.
+Reasoning produces intermediate answers. A probe estimates the probability that each answer is
+correct, and the model stops at the first answer whose probability reaches a threshold. Each
+threshold implies an accuracy and a proportion of tokens used. The main result is the largest
+saving without a loss of accuracy.
 """
 
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class EarlyExit(Study, Result):
     )
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the verdict on saved tokens; `smallest.share` is the effect of interest."""
+        """Return the verdict on saved tokens; `smallest.share` is the smallest relevant saving."""
         shown = outcome(self.saved_interval, smallest=smallest.share)
         judged = {
             Outcome.ABOVE: "saves tokens without a loss of accuracy",
@@ -84,9 +84,9 @@ def early_exit(
         Out-of-fold probability that the answer at each step is correct. NaN after the last step
         of a question.
     correct : array_like (questions, steps)
-        1 if the answer at that step is correct, otherwise 0.
+        Correctness of the answer at each step: 1 if correct, otherwise 0.
     tokens : array_like (questions, steps)
-        Number of tokens up to that step.
+        Number of tokens up to each step.
     thresholds : array_like, optional
         Stopping thresholds; 0.5 to 0.99 by default.
     groups : array_like (questions,), optional
@@ -106,7 +106,7 @@ def early_exit(
     Raises
     ------
     ShapeError
-        If tables differ in shape.
+        If the tables differ in shape.
     InputError
         If a question has no step, or token counts decrease.
 

@@ -79,7 +79,7 @@ def folds_of(groups: IntArray, n_folds: int, rng: RandomState) -> IntArray:
 
 
 def outcome_of(outcome: Any, n: int) -> tuple[FloatArray, BoolArray]:
-    """Return 1, 0 or NaN for each question, and whether it is known."""
+    """Return the outcome of each question (1, 0 or NaN), and whether the outcome is known."""
     values = float_array(outcome, "outcome")
     if values.shape != (n,):
         msg = f"outcome must have one value per question ({n}), got shape {values.shape}"

@@ -4,7 +4,7 @@ A linear probe predicts from the state of one layer whether the model's answer i
 whether it says yes. Predictions are out of fold, with groups of questions held out whole. A good
 prediction alone is not informative: it must be better than the predictions of external predictors,
 such as the kind and length of the question, the model's own P(yes), or the likelihood of its
-answer. Pass these as controls, which are evaluated in the same way.
+answer. Pass external predictors as controls, which are evaluated in the same way as the states.
 
 References
 ----------
@@ -129,7 +129,8 @@ def state_probe(
     states : HiddenStates or array_like (questions, layers, hidden)
         Result of `psychollm.steering.hidden_states`, or an array.
     outcome : array_like (questions,)
-        1 if the answer is correct (or the model says yes), otherwise 0; NaN if unknown.
+        Outcome of each question: 1 if the answer is correct (or the model says yes), otherwise 0;
+        NaN if unknown.
     groups : array_like (questions,), optional
         Group of each question, such as its topic or template. Folds and resamples keep groups
         whole. By default each question is a group.
@@ -140,7 +141,7 @@ def state_probe(
     n_folds : int
         Number of cross-validation folds.
     penalty : float
-        Weight of the squared coefficients of standardised features.
+        Penalty weight on the squared coefficients of standardised features.
     bootstrap : int or Bootstrap
         Number of resamples for the intervals.
     level : float
@@ -151,7 +152,7 @@ def state_probe(
     Returns
     -------
     StateProbe
-        One predictor per layer and control.
+        Accuracy of one predictor per layer and control.
 
     Raises
     ------

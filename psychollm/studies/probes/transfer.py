@@ -59,7 +59,7 @@ class ProbeTransfer(Study, Result):
         return float(np.nanmean(self.auroc[~np.eye(len(self.topics), dtype=bool)]))
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return how many probes transfer; `smallest.auroc` is the effect of interest."""
+        """Return how many probes transfer; `smallest.auroc` is the smallest effect of interest."""
         pairs = [
             (i, j) for i in range(len(self.topics)) for j in range(len(self.topics)) if i != j
         ]
@@ -106,7 +106,8 @@ def probe_transfer(
     states : HiddenStates or array_like (questions, layers, hidden)
         Result of `psychollm.steering.hidden_states`, or an array.
     outcome : array_like (questions,)
-        1 if the answer is correct (or the model says yes), otherwise 0; NaN if unknown.
+        Outcome of each question: 1 if the answer is correct (or the model says yes), otherwise 0;
+        NaN if unknown.
     topics : array_like (questions,)
         Topic of each question.
     layer : int, optional
@@ -117,7 +118,7 @@ def probe_transfer(
     n_folds : int
         Number of folds within a topic.
     penalty : float
-        Weight of the squared coefficients of standardised features.
+        Penalty weight on the squared coefficients of standardised features.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator or int
@@ -132,7 +133,8 @@ def probe_transfer(
     ------
     InputError, ShapeError, LabelError, OptionError
         If the tables do not match, a value is not a number, or the outcome does not vary. A
-        LabelError is also raised if there are several layers and none is named, or only one topic.
+        LabelError is also raised if there are several layers and none is named, or if there is
+        only one topic.
 
     Examples
     --------
@@ -183,6 +185,6 @@ def probe_transfer(
 def _area(
     chance: FloatArray, outcome: FloatArray, clusters: IntArray, level: float
 ) -> tuple[float, float, float]:
-    """Return AUROC with its bounds."""
+    """Return the AUROC and the bounds of its interval."""
     area = auroc(chance[None], outcome[None], clusters=clusters, level=level, rng=0)
     return float(area.value[0]), float(area.interval[0, 0]), float(area.interval[0, 1])

@@ -1,4 +1,4 @@
-"""Tables of an audit as codes: the option that each model chose, and the key."""
+"""Codes for the tables of an audit: the option that each model chose, and the key."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Answers:
 
     @property
     def right(self) -> FloatArray:
-        """Scores (questions, models): 1 right, 0 wrong, NaN without an answer."""
+        """Scores (questions, models), with 1 for right, 0 for wrong, and NaN without an answer."""
         right = (self.codes == self.key[:, None]).astype(np.float64)
         return np.where(self.codes < 0, np.nan, right)
 
@@ -43,7 +43,7 @@ class Answers:
         return Picked.of(self.codes, self.key, self.n_options, weights)
 
     def flipped(self, which: IntArray, generator: np.random.Generator) -> "Answers":
-        """Replace some keys by another option, each with the same probability."""
+        """Replace some keys by one of the other options, drawn with equal probability."""
         codes, key = self.codes.copy(), self.key.copy()
         if self.binary:
             # Right answers become wrong; an error becomes right if it equals the new key.
@@ -122,7 +122,7 @@ def _text(cell: Any) -> str:
 
 
 def _is_transposed(key: Any, models: Labels, questions: Labels) -> bool:
-    """Return whether the labels in place of models are the questions of the key."""
+    """Return whether the labels of models are in fact the questions of the key."""
     key = in_pandas(key)
     labels = tuple(key) if isinstance(key, Mapping) else index_of(key)
     if labels is None or labels == tuple(range(len(labels))):
@@ -196,7 +196,7 @@ def _coded(
 
 
 def groups_of(groups: Any, questions: Labels) -> tuple[IntArray, Labels]:
-    """Return the group of each question: as passed, or its label up to the last slash."""
+    """Return the group of each question, as passed or as its label up to the last slash."""
     if groups is None:
         parts = [
             str(one).rpartition("/") if isinstance(one, str) else ("", "", "") for one in questions
@@ -209,7 +209,7 @@ def groups_of(groups: Any, questions: Labels) -> tuple[IntArray, Labels]:
 
 
 def family_weights(families: Any, answers: Answers) -> FloatArray:
-    """Return the weight of each model, 1 if independent (models,).
+    """Return the weight of each model, which is 1 for independent models (models,).
 
     n models of one family count as n / (1 + (n - 1) rho) models, where rho is the excess agreement
     within families, relative to the disagreement between them.

@@ -81,7 +81,7 @@ class Audit(Analysis, OneTable):
 
     @property
     def reads(self) -> str:
-        """Name of the input."""
+        """Name of the input of the command."""
         return "the choices"
 
     def read(self) -> Callable[[], Found]:
@@ -136,7 +136,7 @@ class Audit(Analysis, OneTable):
         return replace(found, page=partial(result.report, texts=texts, source=script))
 
     def _flagged(self, result: "QuestionAudit") -> str:
-        """Name the keys that are flagged at the rate of `--fdr`, unless the findings list them."""
+        """List the keys flagged at the rate `--fdr`, unless the findings list them."""
         from psychollm.estimates.findings import sentence_list
         from psychollm.studies.question_audit.study import LOOSE
 

@@ -13,14 +13,14 @@ at option o, a sound question with key 0 has
        (1 - \sigma(\theta + a_m))^{1 - x_m} \, \phi(\theta) \, d\theta \cdot
        D_\alpha(c_1, \dots, c_{K-1}),                                                   \quad (1)
 
-where :math:`D_\alpha` is the probability of a sequence with these counts under that Dirichlet
-prior. Each fault modifies this likelihood:
+where :math:`D_\alpha` is the probability of a sequence with these counts under the Dirichlet
+prior. Each fault modifies likelihood (1).
 
-* *wrong key*: the key is wrong, and each other option t is right with the same probability;
-* *several right*: the key and t are right; models that know the answer choose between the two
-  with a probability that has a uniform prior;
-* *none right*: no model can know the answer, and all choices follow the Dirichlet prior;
-* *unclear*: the key is right, and the question is harder by `UNCLEAR` logits.
+If the key is wrong (*wrong key*), each other option t is right with the same probability. If the
+key and option t are right (*several right*), the probability of choosing t has a uniform prior. If
+no option is right (*none right*), no model can know the answer, and all choices follow the
+Dirichlet prior. If the question is *unclear*, the key is right, and the question is harder by
+`UNCLEAR` logits.
 
 The weight of ability in :math:`\theta_q + \lambda a_m` differs between questions (`SLOPES`), since
 many sound questions do not discriminate.
@@ -50,7 +50,7 @@ _NODES = 8  # number of nodes for the proportion of errors on one option
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picked:
-    """Chosen options; 0 is the key, and the others follow in the order of their popularity."""
+    """Codes of the chosen options: 0 is the key, and other options follow by popularity."""
 
     place: IntArray  # (questions, models), -1 without an answer; 1 is wrong in a binary table
     n_options: int
@@ -59,7 +59,7 @@ class Picked:
 
     @classmethod
     def of(cls, codes: IntArray, key: IntArray, n_options: int, weights: FloatArray) -> "Picked":
-        """Return options in the order of their popularity, after the key."""
+        """Return the options ordered by popularity, with the key first."""
         counts = np.stack([(codes == o).sum(axis=1) for o in range(n_options)], axis=1)
         counts[np.arange(len(key)), key] = codes.shape[1] + 1
         rank = np.argsort(np.argsort(-counts, axis=1, kind="stable"), axis=1)
@@ -69,7 +69,7 @@ class Picked:
 
     @property
     def counts(self) -> FloatArray:
-        """Summed weight of the models at each option (questions, options)."""
+        """Summed weight of the models that chose each option (questions, options)."""
         n = 2 if self.binary else self.n_options
         return np.stack([(self.place == o) @ self.weights for o in range(n)], axis=1)
 
@@ -101,8 +101,8 @@ def concentration(picked: Picked) -> float:
     """Return the Dirichlet parameter of wrong options, by maximum likelihood.
 
     The distribution of errors over options does not depend on how many errors there are, so it can
-    be estimated from questions whose key is the most popular option. Few of these questions have a
-    wrong key.
+    be estimated from questions whose key is the most popular option. Few questions whose key is
+    the most popular option have a wrong key.
     """
     if picked.binary or picked.n_options < 3:
         return OPEN_ALPHA

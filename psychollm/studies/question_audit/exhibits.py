@@ -1,4 +1,4 @@
-"""Figure and table of suspicious questions, with the worst first."""
+"""Figure and table of suspicious questions, the most suspicious first."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -1,9 +1,10 @@
 r"""Probability of each fault of each question, from a mixture over kinds of questions.
 
 A question of group g is of kind k with probability :math:`\pi_{gk}`. The proportion of wrong keys
-differs between groups, since groups have different authors. This proportion is estimated for each
-group and shrunk towards the proportion of the whole table, which is shrunk towards the experts'
-result for MMLU-Redux. All other proportions are fixed at the experts' values.
+differs between groups, since groups have different authors. The proportion of wrong keys is
+estimated for each group and shrunk towards the proportion of the whole table, which is shrunk
+towards the proportion that experts found in MMLU-Redux. The proportions of all other kinds are
+fixed at the experts' values for MMLU-Redux.
 
 A sound question may be a *misconception item*: on one sound question in a hundred, models behave
 as if another option were right. Choices cannot distinguish a misconception item from a wrong key,
@@ -12,11 +13,11 @@ wrong key. Most questions with another fault look sound, since models understand
 meaning.
 
 Wrong keys also come in runs, for example if a column of keys slips by a row, or a page is misread.
-A hidden Markov chain along the table models these runs. After a question outside runs, a run
-begins with probability .001. It has ten questions on average, and most of its keys are wrong.
-These values are assumed, not estimated; a shuffled table shows no runs. With binary scores, runs
-are not modelled, since a run of hard questions looks like a run of wrong keys. For the same
-reason, groups are shrunk more strongly towards the table.
+A hidden Markov chain along the table models runs of wrong keys. After a question outside runs, a
+run begins with probability .001. A run has ten questions on average, and most of its keys are
+wrong. The probability and length of runs are assumed, not estimated; a shuffled table shows no
+runs. With binary scores, runs are not modelled, since a run of hard questions looks like a run of
+wrong keys. With binary scores, groups are also shrunk more strongly towards the table.
 """
 
 from dataclasses import dataclass, replace

@@ -1,8 +1,8 @@
 r"""Detection of wrong keys and other faulty questions from models' answers.
 
-The probability of each fault of each question follows from the likelihoods of `evidence` and the
-proportions of `mixture`; the table needs no expert labels. A set S of flagged questions has the
-expected false discovery rate
+The probability of each fault of each question follows from the likelihoods in module `evidence`
+and the proportions in module `mixture`; the table needs no expert labels. A set S of flagged
+questions has the expected false discovery rate
 
 .. math:: \operatorname{FDR}(S) = 1 - \frac{1}{|S|} \sum_{q \in S} p_q                \quad (1)
 
@@ -11,8 +11,8 @@ exceed the bound.
 
 The audit checks itself: it corrupts one in twenty keys of the table at random, fits the model
 again and counts the corrupted keys that it flags. The other questions keep their probabilities
-from the original table. If the probabilities imply more faults than there are, they are lowered,
-in logits, until both numbers agree.
+from the original table. If the probabilities imply more corrupted keys than there are, the
+probabilities are lowered, in logits, until both numbers agree.
 
 References
 ----------
@@ -117,14 +117,14 @@ class QuestionAudit(Study, Result):
         Parameters
         ----------
         fdr : float
-            Bound of the false discovery rate.
+            Bound on the expected false discovery rate.
         fault : {"wrong_key", "any"}
             Kind of discovery: a wrong key, or any fault.
 
         Returns
         -------
         tuple
-            Labels of questions; empty if none can be flagged at this rate.
+            Labels of the flagged questions; empty if none can be flagged at the rate `fdr`.
 
         Raises
         ------
@@ -241,7 +241,7 @@ class QuestionAudit(Study, Result):
         smallest : SmallestEffects
             Smallest effects of interest; not used by this page.
         texts : Series or mapping, optional
-            The text of questions, by label.
+            Text of each question, by label.
         fdr : float
             The table lists the questions flagged for any fault at this false discovery rate, but
             at least 20 and at most 300.
@@ -275,7 +275,7 @@ class QuestionAudit(Study, Result):
         return (*rows, *([f"and {count(left)} more, in the table of questions"] * (left > 0)))
 
     def _nothing(self, fault: Fault) -> str:
-        """Return what is flagged at a rate of 50 %, and what follows."""
+        """Return the statement on keys or questions flagged at a false discovery rate of 50 %."""
         places = likeliest(self._chance(fault), LOOSE)
         what = "question" if fault == "any" else "key"
         if not len(places):
@@ -293,7 +293,7 @@ class QuestionAudit(Study, Result):
         return text
 
     def _remedy(self, fault: Fault) -> str:
-        """Return what to do if the audit detects no corrupted key."""
+        """Return the recommended remedy if the audit detects no corrupted key."""
         if fault == "any" or np.isfinite(self.false).any():
             return ""
         choices = "" if any(self.key) else " the models' choices with the key, or"
@@ -333,21 +333,23 @@ def question_audit(
     ----------
     choices : DataFrame, array_like or Responses
         The option that each model chose, questions x models; empty cells are missing. A
-        `Responses` has models as rows and questions as columns. Without `key`, the values are
-        scores (1 right, 0 wrong), models x questions.
+        `Responses` object has models as rows and questions as columns. Without `key`, the values
+        are scores (1 for right, 0 for wrong), models x questions.
     key : Series, mapping or array_like, optional
-        The label of the right option, by question.
+        Label of the right option of each question.
     families : sequence, Series or mapping, optional
-        The family of each model. Models that agree more often within families than between them
-        count for less.
+        Family of each model. Models that agree more often within families than between them count
+        for less.
     groups : sequence, Series or mapping, optional
         Group of each question, such as its subject. Groups may differ in difficulty and in the
-        proportion of wrong keys. By default the part of the label before the last slash, if all
-        labels have one, as in ``"virology/17"``; otherwise one group.
+        proportion of wrong keys. By default, the group is the part of the label before the last
+        slash if all labels contain a slash, as in ``"virology/17"``; otherwise, all questions form
+        one group.
     n_options : int, optional
-        Number of options. By default the number of options that occur; 10 with binary scores.
+        Number of options. Number of options; by default, the number of options that occur, or 10
+        with binary scores.
     rng : Generator or int, optional
-        Source of randomness: it selects the keys that are corrupted to check the audit.
+        Random generator or seed that selects the keys that are corrupted to check the audit.
 
     Returns
     -------
@@ -429,7 +431,7 @@ def question_audit(
 
 
 def _overclaimed(claimed: FloatArray, truth: FloatArray) -> float:
-    """Return the logits, at least 0, by which probabilities of 0.1 or more are too high."""
+    """Return the logits, at least 0, by which fault probabilities of 0.1 or more are too high."""
     some = claimed >= 0.1
     claims = logit(np.clip(claimed[some], 1e-9, 1.0 - 1e-9))
 
@@ -465,7 +467,7 @@ def _trial(
 
 
 def _evidence(answers: Answers, stretch: FloatArray) -> dict[str, Any]:
-    """Return the choices of each question, and the abilities of the choosers."""
+    """Return the choices of each question, and the abilities of the models that made them."""
     right = answers.right
     n = np.isfinite(right).sum(axis=1)
     n_right = np.nansum(right, axis=1)

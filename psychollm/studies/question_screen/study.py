@@ -1,25 +1,29 @@
 r"""Screening of questions from scores alone.
 
-* *Zero variance* (field ``dead``): all models have the same score, so the question does not
-  distinguish them.
-* *Hard*: the mean score is low.
-* *Negative item-rest correlation* (field ``against``): better models fail more often, as they
-  would with a wrong key. The null distribution assigns the scores of a question to models at
-  random (`psychollm.irt.item_screen`, equation 1; Holm over questions).
-* *Duplicates* (method ``redundant``): models answer two questions alike more often than ability
-  and difficulty explain. A logistic curve for each question gives the probability :math:`p_{iq}`
-  that model i is right on question q (score above .5). Model i then answers questions q and r
-  alike with probability
+A question has *zero variance* (field ``dead``) if all models have the same score, so that it does
+not distinguish them. A question is *hard* if its mean score is low.
 
-  .. math:: a_i = p_{iq} p_{ir} + (1 - p_{iq})(1 - p_{ir}).                               \quad (1)
+A question has a *negative item-rest correlation* (field ``against``) if better models fail more
+often, as they would with a wrong key. The null distribution assigns the scores of a question to
+models at random (equation 1 of `psychollm.irt.item_screen`). P-values are adjusted over questions
+by Holm's method.
 
-  The number of models that do so is Poisson-binomial. Its exact upper tail is multiplied by the
-  number of pairs (Bonferroni). Normal priors shrink slopes towards 1 and abilities towards 0.
+Two questions are *duplicates* (method ``redundant``) if models answer them alike more often than
+ability and difficulty explain. A logistic curve for each question gives the probability
+:math:`p_{iq}` that model i is right on question q (score above .5). Model i then answers questions
+q and r alike with probability
+
+.. math:: a_i = p_{iq} p_{ir} + (1 - p_{iq})(1 - p_{ir}).                                 \quad (1)
+
+The number of models that answer the two questions alike is Poisson-binomial. Its exact upper tail
+is multiplied by the number of pairs (Bonferroni). Normal priors shrink slopes towards 1 and
+abilities towards 0.
 
 With few models neither test can be significant: n models that toss coins answer two questions
 alike with probability :math:`2^{-n}`, and there are many pairs.
 
-Both tests assume independent models. With `families`, they use the mean score of each family.
+The tests for negative item-rest correlation and for duplicates assume independent models. With
+`families`, the tests use the mean score of each family.
 
 References
 ----------
@@ -238,12 +242,12 @@ class QuestionScreen(Study, Result):
         return f"{futile(have, f'{what} can be significant', least)}."
 
     def _models_for_one(self) -> int:
-        """Return the smallest number of models that can give a significant question."""
+        """Return the smallest number of models that can make one question significant."""
         tested = max(int(np.isfinite(self.against_p).sum()), 1)
         return 1 + int(np.ceil(ndtri(self.alpha / tested) ** 2))
 
     def _models_for_two(self) -> int:
-        """Return the smallest number of models that can give a significant pair."""
+        """Return the smallest number of models that can make one pair of questions significant."""
         live = self.dead.count("")
         return int(np.ceil(np.log2(max(live * (live - 1) / 2, 1) / self.alpha)))
 
@@ -305,8 +309,8 @@ def question_screen(
     Parameters
     ----------
     scores : ScoreLog, Responses, RepeatedScores, DataFrame, DataArray or array_like
-        Scores from 0 to 1, such as 1 = right: models x questions, or models x questions x repeats;
-        or the result of `read_scores` or `read_logs`. NaN is missing.
+        Scores from 0 to 1, such as 1 for right, in a table models x questions or models x
+        questions x repeats; or the result of `read_scores` or `read_logs`. NaN is missing.
     families : mapping or array_like (models,), optional
         Family of each model. The tests use the mean score of each family, because related models
         are not independent.
@@ -315,12 +319,13 @@ def question_screen(
     hard : float
         A question is hard if its mean score is at most this value.
     alpha : float
-        Familywise error rate of each test: of negative correlations, and of duplicates.
+        Familywise error rate of the test of negative correlations, and of the test of duplicates.
 
     Returns
     -------
     QuestionScreen
-        The result has a row per question; `pairs` has the duplicates, the smallest p-value first.
+        The result has a row per question; `pairs` lists the duplicates, the smallest p-value
+        first.
 
     Raises
     ------
@@ -421,7 +426,7 @@ def _check_shares(values: FloatArray) -> None:
 
 
 def _dead(values: FloatArray, n: IntArray) -> tuple[str, ...]:
-    """Return the kind of zero variance of each question, "" if scores vary or n is 1."""
+    """Return the kind of zero variance of each question, or "" if scores vary or n is 1."""
     low = np.where(n > 0, np.nanmin(np.where(n > 0, values, 0.0), axis=0), 0.0)
     high = np.where(n > 0, np.nanmax(np.where(n > 0, values, 0.0), axis=0), 0.0)
     why = np.full(n.size, "", dtype=object)

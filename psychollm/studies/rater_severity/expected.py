@@ -11,14 +11,14 @@ from psychollm.studies.rater_severity.likelihood import Curves, Facets, Layout, 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Everyone:
-    """Design in which every rater rates objects of every group, at the middle of the time."""
+    """Design in which every rater rates objects of every group, at the mid-point of time."""
 
     facets: Facets
     share: FloatArray  # (U,) proportion of the rated objects that belong to the group
 
     @classmethod
     def of(cls, facets: Facets, shares: FloatArray) -> "Everyone":
-        """Return the design for groups with these proportions (groups,), [1] without groups."""
+        """Return the design for groups with these proportions (groups,), or [1] without groups."""
         n, groups = facets.n_raters, shares.size
         member = np.tile(np.arange(groups), n)
         covariates = np.zeros((n * groups, facets.covariates.shape[1]))
@@ -64,7 +64,7 @@ def expected_ratings(
 def panel_curves(
     everyone: Everyone, layout: Layout, at: FloatArray, abilities: FloatArray, values: FloatArray
 ) -> FloatArray:
-    """Return each rater's mean value at given abilities, by group of objects (R, groups, Q)."""
+    """Return each rater's mean rating at given abilities, by group of objects (R, groups, Q)."""
     level = _level(curves(everyone.facets, layout, at, abilities), values)
     return level.reshape(layout.n_raters, -1, abilities.size)
 

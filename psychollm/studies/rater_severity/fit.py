@@ -1,15 +1,15 @@
-r"""Estimate raters and their population by maximum marginal likelihood.
+r"""Estimate parameters of raters and their population by maximum marginal likelihood.
 
 Severity, slope coordinate, middle tendency, drift and group effects are each normal over raters.
-The mean has a flat or nearly flat prior. The variance maximises the marginal likelihood, with
-raters integrated out by Laplace's method, and a prior worth one or two raters of typical variance
-(MacKay's update). Therefore raters with little information are shrunk towards the others, and a
-rater with constant ratings has finite severity. Newton steps use the observed information. The
-first three steps, and steps at which this information is not positive definite, omit all or part
-of the missing information about objects.
+The mean over raters has a flat or nearly flat prior. The variance over raters maximises the
+marginal likelihood, with raters integrated out by Laplace's method, and a prior worth one or two
+raters of typical variance (MacKay's update). Therefore raters with little information are shrunk
+towards the others, and a rater with constant ratings has finite severity. Newton steps use the
+observed information. The first three steps, and steps at which the observed information is not
+positive definite, omit all or part of the missing information about objects.
 
-Standard errors are the larger of two: from the information matrix, and from the sandwich over
-objects:
+Standard errors are the larger of two values, from the information matrix and from the sandwich
+over objects:
 
 .. math:: H^{-1} \quad\text{and}\quad
           H^{-1} \Big(\sum_j g_j g_j' + P\Big) H^{-1},                                    \quad (1)
@@ -191,7 +191,7 @@ class Population:
 
 
 def fit(facets: Facets, *, drift_of_all: bool) -> Fitted:
-    """Return the posterior mode of raters and their population."""
+    """Return the posterior mode of the parameters of raters and of their population."""
     layout = Layout.of(facets)
     population = Population.of(facets, layout, drift_of_all=drift_of_all)
     n_answers = facets.rater.size * facets.n_ratings

@@ -77,7 +77,7 @@ class Facets:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Positions of the parameters: blocks of one value per rater, then common parameters."""
+    """Positions of the parameters, with one block of values per rater before common parameters."""
 
     names: tuple[str, ...]  # names of the blocks
     n_raters: int
@@ -87,7 +87,7 @@ class Layout:
 
     @classmethod
     def of(cls, facets: Facets) -> "Layout":
-        """Return the layout for these ratings."""
+        """Return the layout of the parameters for the given ratings."""
         names = ["severity"]
         if not facets.tied:
             names.append("slope")
@@ -111,7 +111,7 @@ class Layout:
         return own + self.tied + self.n_shared_steps + self.n_covariates
 
     def block(self, name: str) -> slice:
-        """Return the indices of one value per rater, or of the common slope if tied."""
+        """Return the indices of a parameter of all raters, or of the slope that raters share."""
         if name == "slope" and self.tied:
             low = len(self.names) * self.n_raters
             return slice(low, low + 1)
@@ -120,7 +120,7 @@ class Layout:
 
     @property
     def shared_steps(self) -> slice:
-        """Return the indices of common steps."""
+        """Return the indices of the step parameters that all raters share."""
         low = len(self.names) * self.n_raters + self.tied
         return slice(low, low + self.n_shared_steps)
 
@@ -226,7 +226,7 @@ class State:
 def e_step(facets: Facets, layout: Layout, made: Curves, grid: Grid, sums: Sparse) -> State:
     """Return posteriors, the gradient and the complete information.
 
-    sums (J, U K): number of ratings by object, cell and rating.
+    The array `sums` (J, U K) contains the number of ratings by object, cell and rating.
     """
     nodes = grid.nodes
     n_cells, k, q = made.log_p.shape

@@ -95,7 +95,7 @@ class RaterSeverity(Study, Result):
 
     @property
     def order(self) -> list[int]:
-        """Raters by increasing mean rating."""
+        """Raters in order of increasing mean rating."""
         return [int(place) for place in np.argsort(self.difference.value, kind="stable")]
 
     def tables(self) -> "dict[str, pd.DataFrame]":
@@ -229,7 +229,7 @@ class RaterSeverity(Study, Result):
         )
 
     def _listed(self, order: Sequence[int], say: Callable[[int], str]) -> tuple[str, ...]:
-        """Return a line per rater; only the extremes if there are many."""
+        """Return a line of text per rater, or only for the extreme raters if there are many."""
         if len(order) <= 2 * _SHOWN + 1:
             return tuple(map(say, order))
         left = len(order) - 2 * _SHOWN

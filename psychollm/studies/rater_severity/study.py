@@ -73,22 +73,22 @@ def rater_severity(
     Parameters
     ----------
     ratings : DataFrame or array_like
-        A long table with one row per rating, or a table objects x raters; a list has one list per
-        rater. NaN, None and empty text are missing. Ratings are numbers, yes and no, or words with
-        `categories`; at most 11 different values.
+        A long table with one row per rating, a table objects x raters, or a list with one list of
+        ratings per rater. NaN, None and empty text are missing. Ratings are numbers, yes and no,
+        or (with `categories`) words; at most 11 different values are possible.
     thing, rater, rating : str, optional
-        Columns of a long table with the object, the rater and the rating; by default known names
-        such as "item", "judge" and "score".
+        Columns of a long table with the object, the rater and the rating; by default, columns with
+        known names such as "item", "judge" and "score".
     time : str or array_like (things,), optional
-        Time of each rating: a column of numbers or dates, or one time per object. Severity may
-        then drift.
+        Time of each rating: a column of numbers or dates, or one time per object. With times,
+        severity may drift.
     group : str or array_like (things,), optional
-        Group of each object, such as the model that wrote it. Raters may then differ in severity
-        between groups.
+        Group of each object, such as the model that wrote it. With groups, raters may differ in
+        severity between groups.
     categories : iterable, optional
         All ratings from the lowest to the highest.
     unsure : hashable, optional
-        The middle one of three ratings. "Unsure" and "tie" are recognised.
+        Label of the middle one of three ratings. The labels "unsure" and "tie" are recognised.
     discrimination : bool
         Whether raters may differ in discrimination, which requires at least three raters.
     level : float
@@ -211,7 +211,7 @@ class _Raters:
         return se, plain * np.outer(scale, scale)
 
     def margin(self, se: FloatArray, n: FloatArray) -> FloatArray:
-        """Return margins of error."""
+        """Return the margins of error of estimates with these standard errors."""
         tail = stdtrit(np.maximum(n - 1.0, 2.0), (1.0 + self.level) / 2.0)
         return np.asarray(tail * se)
 
@@ -243,7 +243,7 @@ class _Raters:
         return self.estimate(name, value, se, low + (high - low) * ends)
 
     def picked(self, name: str) -> FloatArray:
-        """Return the rows of a block among all parameters (R, P)."""
+        """Return the rows of the identity matrix for one kind of parameter (R, P)."""
         return np.eye(self.fitted.layout.size)[self.fitted.layout.block(name)]
 
 

@@ -136,7 +136,7 @@ class Breaks:
         self.total = self.columns.sum(axis=0).reshape(k, -1)
 
     def z(self, order: IntArray | None = None) -> FloatArray:
-        """Return test statistics (units, cuts); `order` permutes dates among questions."""
+        """Return breaks as in (2) and their variances under the null, from sums after each cut."""
         place = self.place if order is None else self.place[order]
         groups = len(self.cuts) + 1
         by_place = np.argsort(place, kind="stable")

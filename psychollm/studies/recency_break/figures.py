@@ -1,4 +1,4 @@
-"""Plot of changes of models at a date, beyond difficulty."""
+"""Plot of each model's change in scores at a date, beyond question difficulty."""
 
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @plain_text()
 def plot_recency_break(result: "RecencyBreak", *, ax: "Axes | None" = None) -> "Axes":
-    """Plot the change of each tested model at its date, beyond difficulty, and the raw change.
+    """Plot the score change of each tested model at its date, raw and beyond difficulty.
 
     Parameters
     ----------

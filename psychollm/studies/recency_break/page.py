@@ -1,4 +1,4 @@
-"""Page on recent questions."""
+"""Page of results on recent questions."""
 
 from typing import TYPE_CHECKING
 

@@ -129,14 +129,14 @@ class RecencyBreak(Study, Result):
         return {"lineages": self.lineages_frame(), "models": self.to_frame()}
 
     def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
-        """Plot the change of each model at its date, beyond difficulty."""
+        """Plot the score change of each model at its date, beyond question difficulty."""
         draw = view("studies.recency_break.figures", "plot_recency_break")
         axes: Drawn = draw(self, ax=ax)
         return axes
 
     @property
     def order(self) -> list[int]:
-        """Models by decreasing drop; untested models last."""
+        """Models in order of decreasing drop, with untested models last."""
         value = np.nan_to_num(self.by_model.change.value, nan=np.inf)
         return [int(row) for row in np.argsort(value, kind="stable")]
 

@@ -324,7 +324,7 @@ def self_efficacy(
         to the result of `SelfEfficacy.score` is also accepted.
     performance : DataFrame, optional
         One row per task: model, condition, correct (0 to 1); optionally level and persona. Results
-        of `SelfEfficacy.score` include it.
+        of `SelfEfficacy.score` include these rows.
     people : DataFrame, path or HumanNorm, optional
         Ratings of people, as returned by `read_people`, with the columns person and either i1, i2,
         ... (items) or their total; a column condition is needed if models have several conditions.
@@ -339,15 +339,15 @@ def self_efficacy(
     points : (int, int)
         Lowest and highest point of the scale; results of `SelfEfficacy.score` include them.
     reference : hashable, optional
-        Reference condition; the first by default.
+        Label of the reference condition; by default, the first condition.
     alpha_interval : {"feldt", "duhachek", "jackknife", "bootstrap"}, optional
         Interval of alpha. If models have several rows, the default is the jackknife over models;
         "bootstrap" is BCa from resamples of models.
     bootstrap : int or Bootstrap
-        Resamples of models, parametric resamples of the mixed model, and permutations of rank
-        correlations.
+        Number of resamples of models, of parametric resamples of the mixed model, and of
+        permutations of rank correlations.
     level, rng
-        Coverage of intervals, and seed.
+        Coverage of the intervals, and random generator or seed.
 
     Returns
     -------
@@ -431,7 +431,7 @@ def _numbers(name: str, estimate: Estimate, row: int) -> dict[str, float]:
 
 
 def _flat(rows: pd.DataFrame, items: Sequence[str]) -> pd.Series:
-    """Return 1 for rows whose ratings are all equal, NaN with fewer than two ratings (rows,)."""
+    """Return 1 for rows whose ratings are all equal; NaN with fewer than two ratings (rows,)."""
     ratings = rows[list(items)]
     flat = (ratings.max(axis=1) == ratings.min(axis=1)).astype(np.float64)
     return flat.where(ratings.notna().sum(axis=1) > 1)

@@ -233,7 +233,7 @@ def over_models(
     *,
     share: bool = False,
 ) -> Estimate:
-    """Return the mean over models of each column; intervals of proportions use (1)."""
+    """Return the mean over models of each column; intervals of proportions use equation (1)."""
     # Resamples of models are the same for all columns.
     matrix: FloatArray = values.to_numpy(dtype=np.float64).T
     known = np.isfinite(matrix).astype(np.float64)
@@ -253,7 +253,7 @@ def over_models(
 
 
 def _share_interval(mean: Estimate) -> FloatArray:
-    """Return bounds of proportions from (1), NaN with fewer than two models."""
+    """Return bounds of proportions from equation (1), or NaN with fewer than two models."""
     p, m = mean.value, mean.n
     tails = 0.5 + 0.5 * mean.level
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -72,7 +72,7 @@ def exhibits(
 
 
 def _nulls(study: "SemanticCalibration") -> Table:
-    """Return the error of each arm and its expectation under both nulls."""
+    """Return the error of each arm and its expectation under both null hypotheses."""
     smooth, binned = study.smooth, study.binned
     return Table.of(
         [

@@ -98,7 +98,7 @@ class SemanticMechanism(Study, Result):
     )
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the finding; `smallest.correlation` is the smallest effect of interest."""
+        """Return the finding, with `smallest.correlation` as the smallest effect of interest."""
         link, name = self.link, self.predictability.replace("_", "-")
         shown = outcome(link.interval, smallest=smallest.correlation)
         judged = {
@@ -140,11 +140,12 @@ def semantic_mechanism(
     Parameters
     ----------
     study : SemanticCalibration
-        Study of the arms; ten or more are advisable, such as models times sets of questions.
+        Study of the arms; ten or more arms are advisable, such as all combinations of models and
+        question sets.
     samples : SampledAnswers
         Samples of the same arms; `stack_samples` combines several.
     predicted : array_like (arms, questions, samples)
-        Probability, predicted before any answer, of the class of each sample; NaN if unknown.
+        Predicted probability, before any answer, of the class of each sample; NaN if unknown.
         `predicted_chances` computes these probabilities from distributions over answers.
     predictability : {"divergence", "cross_entropy"}
         Measure to correlate with the calibration error. Cross-entropy also grows with the
@@ -229,8 +230,8 @@ def predicted_chances(
     samples : SemanticSamples
         Samples of one arm.
     distributions : sequence of mapping
-        Probability of each answer, for each question. Answers are matched to the most common
-        wording of a class in normal form. Probabilities of answers in one class are summed; other
+        Probability of each answer, for each question. Answers are matched, after normalisation, to
+        the most common wording of a class. Probabilities of answers in one class are summed; other
         classes have probability zero.
 
     Raises

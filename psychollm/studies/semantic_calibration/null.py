@@ -5,24 +5,26 @@ in class k with the probability :math:`\pi(k)` of that class in the model's answ
 and counts :math:`n_k`, even such a model looks miscalibrated, for two reasons. Calibration errors
 are never negative, so noise increases them. Moreover, the largest observed proportion
 overestimates the probability of its class, because it was selected. The usual expectation of a
-calibration error, in which answers are right with the probability given by the confidence, covers
-only the first reason; this null covers both.
+calibration error, in which answers are right with the probability given by the confidence,
+accounts only for the first reason. The null distribution in this module accounts for both reasons.
 
-Under calibration, the right answer and the samples are exchangeable. Together they have the counts
-:math:`m_k = n_k + 1\{k = g\}`, with g the class of the right answer, a new class if no sample is
-in it. Given these counts, each of the M + 1 answers is the right answer with equal probability,
+Under calibration, the right answer and the samples are exchangeable. Together, the right answer
+and the samples have the counts :math:`m_k = n_k + 1\{k = g\}`, with g the class of the right
+answer, which is a new class if no sample is in it. Given these counts, each of the M + 1 answers
+is the right answer with equal probability,
 
 .. math:: P(\text{right} = k) = \frac{m_k}{M + 1}, \quad
           f_k = \frac1M \max_j (m_j - 1\{j = k\}), \quad
           a_k = \frac{1\{k \in \arg\max\}}{|\arg\max|},                                   \quad (1)
 
 where :math:`f_k` is the confidence and :math:`a_k` the correctness if the right answer is in class
-k. Data sets drawn from (1) have the distribution of M samples of a calibrated model, so a test
-against these data sets is exact for every M and every distribution of classes. The expected
+k. Data sets drawn from equation (1) have the distribution of M samples of a calibrated model, so a
+test against these data sets is exact for every M and every distribution of classes. The expected
 overconfidence of a question has the closed form :math:`\sum_k P(k)(f_k - a_k)`.
 
-Calibration of the largest class alone is a weaker claim; (1) assumes calibration of all classes. A
-class of abstentions is never the right answer. If several classes are right, g is the largest.
+Calibration of the largest class alone is a weaker claim; equation (1) assumes calibration of all
+classes. A class of abstentions is never the right answer. If several classes are right, g is the
+largest.
 """
 
 from collections import Counter
@@ -46,7 +48,7 @@ _MOST_PLACES = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Exchanged:
-    """Possible outcomes of each question under (1), with their probabilities."""
+    """Possible outcomes of each question under equation (1), with their probabilities."""
 
     chance: FloatArray  # (questions, outcomes) 0 for unused places
     confidence: FloatArray  # (questions, outcomes)
@@ -79,7 +81,7 @@ def exchanged(codes: AnyArray, right: FloatArray) -> Exchanged:
 
 
 def _classes(codes: AnyArray, right: FloatArray) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Yield numbers of samples and shares of right samples by class, for each question."""
+    """Yield numbers of samples and proportions of right samples by class, for each question."""
     known = codes >= 0
     n_classes = int(codes.max(initial=0)) + 1
     cell = (np.arange(len(codes))[:, None] * n_classes + codes)[known]
@@ -92,7 +94,7 @@ def _classes(codes: AnyArray, right: FloatArray) -> Iterator[tuple[IntArray, Flo
 
 
 def _outcomes(counts: IntArray, worth: FloatArray) -> list[tuple[float, float, float]]:
-    """Return probability, confidence and correctness (1) by class size of one question."""
+    """Return probability, confidence and correctness, as in (1), by class size of one question."""
     n = int(counts.sum())
     graded = np.isfinite(worth)
     hits = np.flatnonzero(graded & (worth > 0.5))
@@ -122,7 +124,7 @@ def sample_null(
     n_null: int = 1000,
     rng: RandomState = None,
 ) -> Null:
-    """Compare the value of a metric with its values in data sets drawn from (1)."""
+    """Compare the value of a metric with its values in data sets drawn from equation (1)."""
     table = exchanged(codes, right)
     values = np.unique(table.confidence[table.chance > 0.0].round(12))
     # For an exact test, the shared part must not depend on which data set is the observed one, so
@@ -203,7 +205,7 @@ def sample_curve(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> SampleCurve:
-    """Return accuracy by confidence, and its distribution in data sets drawn from (1)."""
+    """Return accuracy by confidence, and its distribution in data sets from equation (1)."""
     # There is one place per possible confidence, or ten bins of equal width if there are more than
     # twenty.
     table = exchanged(codes, right)
@@ -236,7 +238,7 @@ def sample_curve(
 
 
 def _places(values: FloatArray) -> IntArray:
-    """Return the bin of each possible confidence, without gaps."""
+    """Return the bin of each possible confidence, numbered so that no bin is empty."""
     if values.size <= _MOST_PLACES:
         return np.arange(values.size)
     row = np.minimum((values * 10.0 + 1e-9).astype(np.int64), 9)
@@ -260,7 +262,7 @@ def _blocks(
 def _drawn(
     table: Exchanged, values: FloatArray, rows: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Return correct and wrong answers (rows, values) of data sets drawn from (1)."""
+    """Return correct and wrong answers (rows, values) of data sets drawn from equation (1)."""
     n_questions = len(table.chance)
     cumulative = np.cumsum(table.chance, axis=1)
     chosen = (rng.random((rows, n_questions, 1)) >= cumulative[None, :, :-1]).sum(axis=2)
@@ -276,7 +278,7 @@ def _drawn(
 
 
 def _tally(values: FloatArray, correct: FloatArray, wrong: FloatArray, n: int) -> Tally:
-    """Return a tally of confidences; it has no questions, since it is not resampled."""
+    """Return a tally of confidences without questions, since the tally is not resampled."""
     nothing: IntArray = np.empty(0, dtype=np.int64)
     return Tally(
         values=values,

@@ -220,7 +220,7 @@ class SemanticCalibration(Study, Result):
 
     @property
     def p_adjusted(self) -> FloatArray:
-        """P-values of calibration, adjusted over the arms by Holm (arms,)."""
+        """P-values of calibration, adjusted over the arms by Holm's method (arms,)."""
         return adjust_p_values(self.p_value.value)
 
     def curves(self) -> pd.DataFrame:
@@ -333,7 +333,7 @@ def semantic_calibration(
         Samples of each arm (base, instruct, reasoning, or models), with their correctness. The
         study uses the questions on which every arm has an answer of known correctness.
     baseline : hashable, optional
-        Arm with which all others are compared; the first by default.
+        Arm with which all other arms are compared; the first arm by default.
     splits : int
         Number of random splits of the samples into halves, for `split_confidence`.
     n_null : int

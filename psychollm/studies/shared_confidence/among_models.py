@@ -11,7 +11,7 @@ from psychollm.estimates.verdict import FEWEST, SmallestEffects, outcome
 
 
 def between_models(between: BetweenModels, level: float, smallest: SmallestEffects) -> Finding:
-    """Report whether more accurate models say yes more often, and whether rates match accuracy."""
+    """Report whether more accurate models say yes more often, and yes rates match accuracy."""
     line = between.confidence_on_accuracy
     spearman = with_interval(between.spearman, between.spearman_interval, 3, signed=True)
     enough = between.n >= FEWEST
@@ -64,7 +64,7 @@ def _slope(line: Line) -> str:
 
 
 def disagreement(pairs: PairwiseCalibration, smallest: SmallestEffects) -> Finding:
-    """Return which model is right if two disagree."""
+    """Return which of two disagreeing models is right."""
     statement = "No model says yes to a question to which another says no."
     if pairs.n_disagreements:
         ahead = with_interval(

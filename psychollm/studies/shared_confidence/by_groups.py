@@ -1,9 +1,9 @@
 """`shared_confidence_by`: study each group of questions, and test for a common factor.
 
 Each group (facts, code, mathematics) is studied separately. `common_loadings` tests whether models
-follow one factor over all groups or a separate factor in each group. Thresholds may differ; their
-rank correlation over models shows whether a model with a low threshold in one group has low
-thresholds in the others.
+follow one factor over all groups or a separate factor in each group. Thresholds may differ between
+groups; their rank correlation over models shows whether a model with a low threshold in one group
+has low thresholds in the other groups.
 """
 
 from __future__ import annotations
@@ -207,7 +207,8 @@ def shared_confidence_by(
         "flag" keeps every model and names those that fail the validity screen; "drop" excludes
         unusable models from all results.
     n_null : int
-        Number of replicates of each null, and of tables simulated under one factor for all groups.
+        Number of replicates of each null distribution, and of tables simulated under one factor
+        for all groups.
     bootstrap : int or Bootstrap
         Number of resamples of the questions.
     level : float

@@ -52,7 +52,7 @@ def judged(command: "OfTables", tables: "Tables[Responses]", asked: str = "") ->
 
 
 def _judged_by(command: "OfTables", tables: "Tables[Responses]", groups: Sequence[Any]) -> Found:
-    """Return the study of each group of questions, and the test over groups."""
+    """Return the study of each group of questions, and the test of one factor for all groups."""
     from psychollm.studies.shared_confidence.by_groups import shared_confidence_by
 
     study = shared_confidence_by(

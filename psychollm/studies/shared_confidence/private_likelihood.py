@@ -1,6 +1,6 @@
 """Likelihood of one model's confidence and correctness given the answers of the others.
 
-Equations (1) and (2) are those of `private_signal`.
+Equations (1) and (2) are given in the module `private_signal`.
 """
 
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ class Evidence:
         return cls(patterns, grid, log_yes, log_no, row, start, lapses, joint)
 
     def without(self, m: int, which: IntArray) -> FloatArray:
-        """Return weights w of (2) of some patterns, given all models but m (which, nodes)."""
+        """Return weights w of (2) of some patterns, given all models except m (which, nodes)."""
         # Subtracting one model from the sum over all k models is faster than adding k - 1 models.
         log_weight, row = self.joint[which], self.row[m]
         if row >= 0:
@@ -79,7 +79,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
-    """Likelihood (2) as a function of (c, d, coefficients of a, z), over distinct patterns."""
+    """Likelihood (2) of distinct answer patterns as a function of (c, d, coefficients of a, z)."""
 
     basis: FloatArray  # (nodes, degree + 1) polynomials in the factor
     cells: tuple[tuple[float, float, FloatArray], ...]  # yes and correct as signs, weights w
@@ -110,7 +110,7 @@ class Likelihood:
         )
 
     def value(self, theta: FloatArray) -> float:
-        """Return the log likelihood (2)."""
+        """Return the logarithm of likelihood (2)."""
         h, k, rho = self._limits(theta)
         return float(self.frequency @ np.log(np.concatenate(self._chances(h, k, rho))))
 
@@ -136,7 +136,7 @@ class Likelihood:
         return np.asarray(products + 1e-6 * np.eye(len(theta)), dtype=np.float64)
 
     def _chances(self, h: FloatArray, k: FloatArray, rho: float) -> list[FloatArray]:
-        """Return the likelihood of the distinct patterns, cell by cell."""
+        """Return the likelihood of the distinct patterns of answers, cell by cell."""
         inside = 1.0 - self.lapses.sum()
         return [
             np.maximum(

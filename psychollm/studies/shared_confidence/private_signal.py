@@ -18,7 +18,7 @@ correctness dependent. Therefore f is integrated out over its posterior given th
 with given loadings and thresholds of the other models. If models lapse, with asymptotes
 :math:`\ell` and :math:`1 - e`, the probabilities of their answers come from the fit with lapses,
 and the model's own :math:`\Phi_2` of a yes becomes :math:`\ell\,\Phi(\pm a) + (1 - \ell -
-e)\,\Phi_2`. For a no, e replaces the first :math:`\ell`.
+e)\,\Phi_2`. For the answer no, e replaces the first :math:`\ell`.
 
 The other parameters are estimated by maximum likelihood, with a wide normal prior that keeps
 slopes and higher terms finite with few questions; :math:`\rho = 0` is tested by the likelihood
@@ -116,7 +116,7 @@ def climb(likelihood: Likelihood, theta: FloatArray, free: int) -> Climb:
 def profile_interval(
     likelihood: Likelihood, full: Climb, se: float, level: float
 ) -> tuple[float, float]:
-    """Return the profile likelihood interval of z."""
+    """Return the profile likelihood interval of z, the artanh of the correlation."""
     # Ends of the interval beyond the bound of the correlation are infinite. The signed root of the
     # likelihood ratio is almost linear in z, so interpolation takes few steps.
     lower, upper = (_profile_end(likelihood, full, side, se, level) for side in (-1.0, 1.0))
@@ -198,7 +198,7 @@ class PrivateSignal(Study, Result):
     )
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the finding; `smallest.correlation` is the effect of interest."""
+        """Return the finding, with `smallest.correlation` as the smallest effect of interest."""
         return Finding(
             question="Does confidence predict correctness beyond the common factor?",
             statement=sentence(statement(self, smallest)),
@@ -218,7 +218,7 @@ class PrivateSignal(Study, Result):
         Parameters
         ----------
         smallest : SmallestEffects
-            Smallest effects of interest; `correlation` is used.
+            Smallest effects of interest, of which only `correlation` is used.
         """
         rejected = [bool(p <= 1.0 - self.level) for p in self.p_adjusted]
         return verdicts(self.correlation, smallest=smallest.correlation, rejected=rejected)
@@ -271,7 +271,7 @@ def private_signal(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = yes or correct.
+        Binary answers, where 1 means yes or correct.
     loadings, thresholds : array_like (models,)
         One-factor solution of the confidence; NaN for models without a solution, whose answers
         then carry no information about the factor.
@@ -299,8 +299,8 @@ def private_signal(
     Notes
     -----
     Equation (2) assumes the one-factor model. A second common factor that is related to
-    correctness counts as private here: interpret the result together with the verdict on
-    dimensionality.
+    correctness counts as private in this test, so interpret the result together with the verdict
+    on dimensionality.
 
     Examples
     --------

@@ -2,9 +2,9 @@ r"""Compare the residuals of confidence and of correctness after a common factor
 
 Do models whose confidence agrees beyond the common factor also agree in correctness? For all pairs
 of models, the standardised residuals of the joint yes counts are compared with the residuals of
-the joint correct counts, each from a separate one-factor model. The correlation of the two over
-pairs is tested by Mantel's permutation of the models, because pairs with a common model are not
-independent.
+the joint correct counts, each from a separate one-factor model. The correlation of the two kinds
+of residuals over pairs is tested by Mantel's permutation of the models, because pairs with a
+common model are not independent.
 
 References
 ----------
@@ -64,7 +64,7 @@ class ResidualStructure(Study, Result):
     )
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the finding; `smallest` has no effect because there is no interval."""
+        """Return the finding; `smallest` is not used because there is no interval."""
         return Finding(
             key="remainder",
             question="Are residuals of confidence and correctness related?",
@@ -108,12 +108,13 @@ def residual_structure(
     n_null : int
         Number of permutations of the models for the p-value.
     rng : Generator, int or None
-        Source of randomness for the permutations.
+        Random generator or seed for the permutations.
 
     Returns
     -------
     ResidualStructure
-        The correlation is NaN with a reason if fewer than four models vary in both.
+        The correlation is NaN with a reason if fewer than four models vary in confidence and in
+        correctness.
 
     Examples
     --------

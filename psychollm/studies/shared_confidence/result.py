@@ -303,7 +303,7 @@ def _structure(dimensions: Dimensionality, smallest: SmallestEffects) -> Finding
 
 
 def _lapse_numbers(dimensions: Dimensionality) -> dict[str, Any]:
-    """Return the numbers of one factor with lapses, if it was fitted."""
+    """Return the results of the one-factor model with lapses, if it was fitted."""
     lapses = dimensions.with_lapses
     if lapses is None:
         return {}

@@ -1,9 +1,10 @@
 """`shared_confidence`: test whether confidence is private or shared through a common factor.
 
-The study combines the validity screen, yes/no as a classifier of correctness, F-beta over values
-of beta, confidence against accuracy between models, the number of common factors with its nulls,
-factor scores of questions, the information that a model's self-report and the mean vote add,
-pairwise disagreements, and residuals after the factor.
+The study screens the validity of reports, and evaluates yes/no reports as a classifier of
+correctness, with F-beta over values of beta. It relates confidence to accuracy between models, and
+tests the number of common factors against null distributions. It also reports factor scores of
+questions, the information that a model's self-report and the mean vote add, pairwise
+disagreements, and residuals after the factor.
 """
 
 from collections.abc import Hashable, Mapping
@@ -67,13 +68,13 @@ def shared_confidence(
         on the number of factors.
     screen : {"flag", "drop"}
         "flag" keeps every model and names those that fail the validity screen; "drop" excludes
-        unusable models from all results. Models with constant or too few reports are always
-        excluded from correlations.
+        unusable models from all results. Models with constant reports or too few reports are
+        always excluded from correlations.
     people : DataFrame or path, optional
         Answers of people, in the format of `read_people`: one row per answer with the columns
         person, question, and said (1 = yes, I can) or correct, or both.
     n_null : int
-        Number of replicates of each null, on the workers of `bootstrap`.
+        Number of replicates of each null distribution, on the workers of `bootstrap`.
     bootstrap : int or Bootstrap
         Number of resamples of the questions.
     level : float
@@ -81,7 +82,7 @@ def shared_confidence(
     adjustment : {"holm", "bonferroni", "bh", "by"}
         Adjustment of p-values for the number of models.
     rng : Generator, int or None
-        Seed; it is recorded, so that `call` reproduces the result.
+        Random seed, which is recorded so that `call` reproduces the result.
 
     Returns
     -------
@@ -153,7 +154,7 @@ class _Options:
     rng: int
 
     def check(self) -> None:
-        """Raise if an option is invalid, before any computation."""
+        """Raise an error if an option is invalid, before any computation."""
         check_choice("empty_cells", self.empty_cells, EmptyCells)
         check_choice("missing", self.missing, Missing)
         check_choice("screen", self.screen, Screening)
@@ -263,7 +264,7 @@ def _factors(
 
 
 def unusable(validity: Screen) -> dict[Hashable, str]:
-    """Return unusable models with reasons; raise if no model is usable."""
+    """Return unusable models with reasons; raise an error if no model is usable."""
     rows = zip(validity.models, validity.usable, validity.reasons, strict=True)
     dropped = {model: "; ".join(reasons) for model, usable, reasons in rows if not usable}
     if len(dropped) == len(validity.models):
@@ -274,7 +275,7 @@ def unusable(validity: Screen) -> dict[Hashable, str]:
 
 
 def uncorrelatable(said: Responses, validity: Screen) -> dict[Hashable, str]:
-    """Return the models excluded from correlations, each with the reason."""
+    """Return the models excluded from correlations, each with the reason for its exclusion."""
     # Models with constant or too few answers are excluded first; then, greedily, models that share
     # no question with another model on which both vary.
     screened = zip(

@@ -1,12 +1,13 @@
 r"""Best strength of each target, and the regression of strengths on thresholds.
 
-The line is fitted by least squares to one point per target. For targets drawn from a population,
-the interval of its :math:`R^2` comes from Fisher's z of the correlation,
+The regression line is fitted by least squares to one point per target. For targets drawn from a
+population, the interval of its :math:`R^2` comes from Fisher's z of the correlation,
 
 .. math:: \operatorname{artanh} r \pm z / \sqrt{k - 3},                                   \quad (1)
 
 To generalise to other questions with these targets, strengths are estimated again in each resample
-of questions. This interval is too low, because resampled strengths contain sampling noise twice.
+of questions. The interval from resamples is too low, because resampled strengths contain sampling
+noise twice.
 """
 
 from __future__ import annotations
@@ -214,7 +215,7 @@ def _strength(
 
 
 def _fisher(line: Line, level: float) -> FloatArray:
-    """Return the interval (1) of R squared, from 0 if the interval of r includes 0."""
+    """Return interval (1) of R squared, from 0 if the interval of r includes 0."""
     if line.n < 4 or not np.isfinite(line.r_squared):
         return np.full(2, np.nan)
     z = np.arctanh(min(np.sqrt(line.r_squared), 1.0 - 1e-12))

@@ -1,16 +1,20 @@
 r"""Controls for the headline statistics: permuted questions, other tables, and thresholds.
 
-* Exchanged questions. The steered answers keep their yes rates at every strength but are assigned
-  to random questions. Best strengths still follow the thresholds, because both follow the yes
-  rates. The :math:`R^2` and agreement that remain are therefore not evidence for steering.
-* Other tables, such as random directions and directions of shuffled labels.
-* A threshold on the unsteered log odds. This threshold orders the questions as the unsteered model
-  does. If it agrees as well as steering, steering has only moved a threshold.
+In the first control, the steered answers keep their yes rates at every strength but are assigned
+to random questions. Best strengths still follow the thresholds, because both follow the yes rates.
+The :math:`R^2` and agreement that remain are therefore not evidence for steering.
+
+The second control replaces the table by other tables, such as tables of random directions and of
+directions estimated from shuffled labels.
+
+The third control is a threshold on the unsteered log odds, which orders the questions as the
+unsteered model does. If this threshold agrees with the targets as well as steering, steering has
+only moved a threshold.
 
 Controls are compared with the direction by held-out kappa, averaged over targets. The questions
 that choose the strength are not scored, and the comparison is paired by question. Agreement would
-be misleading: for targets with extreme yes rates it is highest if the model never changes its
-answer, which penalises directions that cannot be scaled that far.
+be misleading, because for targets with extreme yes rates it is highest if the model never changes
+its answer. This would penalise directions that cannot be scaled that far.
 """
 
 from __future__ import annotations
@@ -61,7 +65,7 @@ class Scoring:
     ties: Ties
 
     def held_out(self, grid: Grid) -> tuple[Answers, Answers]:
-        """Return held-out answers, at strengths chosen for agreement and for kappa."""
+        """Return held-out answers at strengths chosen for agreement, and for kappa."""
         return held_out_answers(grid, self.profiles, self.halves, ties=self.ties)
 
     def headlines(
@@ -87,7 +91,7 @@ def permutation_of_questions(
     options: Resampling,
     n: int,
 ) -> tuple[Null, Null]:
-    """Exchange the questions of the steered answers; return nulls of headlines and of kappas."""
+    """Permute the questions of the steered answers; return nulls of headlines and of kappas."""
     # Targets keep their questions, which preserves the dependence between targets.
     targets = scoring.thresholds.size
 
@@ -130,13 +134,14 @@ class Control(Result):
     Attributes
     ----------
     name : str
-        Name of the table.
+        Name of the control table.
     kind : str
         "table" or "cut-off".
     r_squared, agreement, kappa, held_out_agreement, held_out_kappa : float
         Statistics that the study reports for the direction, as means over the targets.
     ahead, ahead_agreement : Difference
-        Held-out kappa and agreement of the direction, minus those of the control.
+        Held-out kappa and agreement of the direction, minus held-out kappa and agreement of the
+        control.
 
     Examples
     --------
@@ -203,7 +208,7 @@ def control(
 
 
 def cut_offs(steered: SteeredAnswers) -> Grid | None:
-    """Return a table whose strengths are thresholds on the unsteered log odds, if known."""
+    """Return a table whose strengths are thresholds on the unsteered log odds, or None."""
     # There are at most 200 thresholds, with equal numbers of questions between them.
     base = steered.unsteered
     if base is None or not np.isfinite(base).any():

@@ -7,14 +7,14 @@ agreement and kappa of a strength :math:`\alpha` and a target m are
           \kappa = \frac{A - P_e}{1 - P_e}, \qquad
           P_e = \frac{s t + (n - s)(n - t)}{n^2},                                  \quad (1)
 
-with n the number of questions, b the number of questions to which both answer yes, and t and s the
-numbers of yes answers of the target and of the steered model (all weighted). The target's answers
-y have the likelihood of a logistic curve in the steered log odds,
+with n the number of questions, b the number of questions to which target and steered model answer
+yes, and t and s the numbers of yes answers of the target and of the steered model (all weighted).
+The target's answers y have the likelihood of a logistic curve in the steered log odds,
 
 .. math:: \ell = \max_{c \ge 0} \sum_q w_q \log \sigma\{(2 y_q - 1)\, c\, L_q(\alpha)\}, \quad (2)
 
 without an intercept, because the strength moves the threshold. Log odds are interpolated linearly
-between strengths of the table; answers are not.
+between strengths of the table; answers are not interpolated.
 
 The best strength is usually on a plateau: answers change one question at a time, so many
 neighbouring strengths agree equally well.
@@ -76,13 +76,13 @@ def peak(curves: FloatArray, strengths: FloatArray, *, ties: Ties = "middle") ->
 
 
 def _nearest_zero(best: BoolArray, strengths: FloatArray) -> IntArray:
-    """Return the index of the best strength nearest zero; `argmin` takes the first of equals."""
+    """Return the index of the best strength nearest zero, or the lowest such index."""
     distance = np.where(best, np.abs(strengths).round(12), np.inf)
     return np.asarray(distance.argmin(axis=1), dtype=np.int64)
 
 
 def _runs(best: BoolArray, strengths: FloatArray, ties: Ties) -> tuple[IntArray, IntArray]:
-    """Return the first and last index of the chosen run."""
+    """Return the first and last index of the chosen run of best strengths."""
     rows, n = best.shape
     places = np.arange(n)
     before = np.concatenate([np.zeros((rows, 1), dtype=np.bool_), best[:, :-1]], axis=1)
@@ -121,7 +121,7 @@ class Profiles:
 
     @property
     def yes_rates(self) -> FloatArray:
-        """Proportion of yes, NaN without answers (targets,)."""
+        """Proportion of yes answers, NaN without answers (targets,)."""
         return ratio(self.said.sum(axis=1), self.n)
 
 
@@ -188,7 +188,7 @@ def _refined(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Counts:
-    """Weighted counts in (1), each of shape (targets, points)."""
+    """Weighted counts in equation (1), each of shape (targets, points)."""
 
     both: FloatArray
     target: FloatArray
@@ -196,7 +196,7 @@ class Counts:
     n: FloatArray
 
     def less(self, part: Counts) -> Counts:
-        """Return the counts of the remaining questions."""
+        """Return the counts of the questions that are not in a given part."""
         return Counts(
             both=self.both - part.both,
             target=self.target - part.target,
@@ -225,7 +225,7 @@ def kappa_of(agreement: FloatArray, steered: FloatArray, target: FloatArray) -> 
 
 
 def count(grid: Grid, profiles: Profiles, weights: FloatArray | None = None) -> Counts:
-    """Return the counts of (1) for every target and strength."""
+    """Return the counts in equation (1) for every target and strength."""
     said, answered = profiles.said, profiles.answered
     if weights is not None:
         said, answered = said * weights, answered * weights
@@ -261,7 +261,7 @@ def log_likelihoods(grid: Grid, profiles: Profiles) -> FloatArray:
 
 
 def _slopes(margin: FloatArray, known: FloatArray) -> FloatArray:
-    """Return the slopes that maximise (2), between 0 and a bound, by bisection of the score."""
+    """Return the slopes that maximise likelihood (2), from 0 to a bound, by bisection."""
     # The log likelihood is concave in the slope, so its derivative has one change of sign.
     low = np.zeros((*margin.shape[:2], 1))
     high = np.full_like(low, _STEEPEST)

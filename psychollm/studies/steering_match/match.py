@@ -5,8 +5,8 @@ yes/no answers are to be reproduced. For each target the strength with the highe
 chosen, and best strengths are regressed on thresholds. Agreement and :math:`R^2` are high even for
 uninformative directions: any direction that moves the yes rate reaches the target's yes rate, and
 thresholds are functions of yes rates. The informative question is whether the steered model says
-yes to the *same* questions. This is measured by held-out kappa, compared with permuted questions,
-random directions, and a threshold on the unsteered log odds.
+yes to the *same* questions. Held-out kappa measures this agreement, and is compared with permuted
+questions, random directions, and a threshold on the unsteered log odds.
 
 References
 ----------
@@ -94,8 +94,8 @@ def steering_match(
         Yes/no answers of the models to reproduce; missing answers are allowed.
     thresholds : mapping, array_like (targets,) or a result with thresholds and labels, optional
         Latent value above which a target says yes, such as the thresholds of `shared_confidence`,
-        which are high for cautious models. NaN is omitted from the regression. By default,
-        thresholds are computed from yes rates.
+        which are high for cautious models. Targets with NaN are omitted from the regression. By
+        default, thresholds are computed from yes rates.
     controls : mapping of str to values like `steered`, optional
         Sweeps of random directions or of directions made from shuffled labels, by name.
     criterion : {"agreement", "kappa"}
@@ -103,7 +103,7 @@ def steering_match(
         agreement always uses strengths chosen for agreement, and held-out kappa strengths chosen
         for kappa.
     ties : {"middle", "nearest_zero"}
-        Choice among equally good strengths.
+        Rule for the choice among equally good strengths.
     steps : int
         Number of intervals between two strengths of the table; log odds are interpolated.
     n_splits : int
@@ -111,7 +111,8 @@ def steering_match(
     n_null : int
         Number of permutations of the questions.
     bootstrap, level, rng
-        Resamples of questions, coverage of intervals, and seed.
+        Number of resamples of the questions, coverage of the intervals, and random generator or
+        seed.
 
     Returns
     -------
@@ -244,7 +245,7 @@ class _Study:
         best: BestStrengths,
         held: tuple[Answers, Answers],
     ) -> dict[str, Answers]:
-        """Return the answers given for the targets, by method."""
+        """Return the answers reproduced for the targets, by method."""
         profiles = scoring.profiles
         predicted = _predicted(best, self.options.level)
         answers = [

@@ -1,7 +1,8 @@
 """Answers reproduced from one strength per target, and baselines.
 
 A reconstruction is a row of answers per target. The agreement and kappa of a reconstruction are
-ratios of sums over questions, so all resamples of questions take one matrix product.
+ratios of sums over questions, so one matrix product gives the values of all resamples of
+questions.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from psychollm.studies.steering_match.grid import (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Answers:
-    """Answers given for the targets, summed over splits."""
+    """Answers reproduced for the targets, summed over splits."""
 
     name: str
     hits: FloatArray  # (targets, questions) number of agreements with the target
@@ -146,7 +147,7 @@ def _other_half(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reconstruction(Result):
-    """Agreement between given answers and the targets' answers.
+    """Agreement between reproduced answers and the targets' answers.
 
     Examples
     --------

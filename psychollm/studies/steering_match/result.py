@@ -69,9 +69,9 @@ class SteeringMatch(Study, Result):
         Null distributions for permuted questions: the five headline statistics, and each target's
         held-out kappa.
     controls : tuple of Control
-        The threshold on the unsteered log odds, and the given tables.
+        Controls, which are the threshold on the unsteered log odds and the given tables.
     steered : SteeredAnswers
-        The table, with its collapsed strengths.
+        Table of steered answers, with its collapsed strengths.
     targets : Responses
         Answers to reproduce.
 
@@ -265,7 +265,7 @@ class SteeringMatch(Study, Result):
         return _curve_frame(self._grid, count(self._grid, profiles_of(self.targets)), row)
 
     def plot(self, *, figure: Figure | None = None) -> Figure:
-        """Draw the figure with its controls: `psychollm.plots.plot_steering_match`."""
+        """Draw the figure of the match and its controls: `psychollm.plots.plot_steering_match`."""
         return figure_by("plot_steering_match")(self, figure=figure)
 
     def __repr__(self) -> str:
@@ -309,7 +309,7 @@ def _ahead(one: Control, alpha: float) -> bool:
 
 
 def _unshown(study: SteeringMatch, kappa: str, least: float) -> str:
-    """Distinguish absence of an effect from insufficient questions."""
+    """Distinguish absence of an effect from an insufficient number of questions."""
     low, high = study.null.quantile([0.05, 0.95])[:, 4]
     if high - low < 2.0 * least:
         return (

@@ -1,6 +1,6 @@
 """Table of steered answers: one model's answers to each question at each strength.
 
-The module also checks such tables.
+The module also checks tables of steered answers.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def as_matrix(name: str, values: ArrayLike) -> FloatArray:
 
 
 def as_strengths(strengths: ArrayLike, n: int) -> tuple[FloatArray, IntArray]:
-    """Return strengths in ascending order, and the order."""
+    """Return strengths in ascending order, and the indices that sort them."""
     doses = float_array(strengths, "strengths")
     if doses.shape != (n,):
         msg = f"strengths must have one number per row of values ({n}), got shape {doses.shape}"
@@ -196,11 +196,11 @@ class SteeredAnswers(Result):
     def yes_from(self) -> FloatArray:
         """Weakest strength from which the answer is yes at every greater strength (questions,).
 
-        Collapsed strengths and missing answers are ignored; NaN if the answer is no at the
-        greatest strength. A strength below zero makes the model more cautious. ``-yes_from`` is a
-        score: if questions are answered at strength c whenever the model says yes, these are the
-        questions whose score is at least -c. A gate on this score therefore chooses the strength
-        for a tolerated proportion of errors.
+        Collapsed strengths and missing answers are ignored; the value is NaN if the answer is no
+        at the greatest strength. A strength below zero makes the model more cautious.
+        ``-yes_from`` is a score: the questions to which the model says yes at strength c are the
+        questions with scores of at least -c. A threshold on ``-yes_from`` therefore chooses the
+        strength for a tolerated proportion of errors.
 
         Examples
         --------
@@ -253,7 +253,7 @@ class SteeredAnswers(Result):
             Values without steering, on the same scale; by default the values at strength 0,
             linearly interpolated if strength 0 is not in the table.
         questions : iterable, optional
-            Labels; positions by default.
+            Labels of the questions; positions by default.
         min_mass : float
             A strength is classified as collapsed if its mean probability mass is below this
             proportion of the mean at the strength nearest zero.
@@ -381,7 +381,7 @@ class SteeredAnswers(Result):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per strength: yes rate, mass, order of questions, and collapse.
+        """Return one row per strength with yes rate, mass, ``order``, and collapse.
 
         ``order`` is Spearman's correlation of the log odds with the unsteered log odds.
         """

@@ -1,4 +1,4 @@
-"""Figures and tables of the findings on one scale."""
+"""Figures and tables of the findings on benchmarks on one scale."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

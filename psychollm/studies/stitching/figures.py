@@ -1,4 +1,4 @@
-"""Plots of the scale, and of held-out scores against their predictions."""
+"""Plots of the benchmark scale, and of held-out scores against their predictions."""
 
 from typing import TYPE_CHECKING
 

@@ -86,7 +86,7 @@ def enough(scores: ScoreTable) -> bool:
 
 
 def held_cells(scores: ScoreTable, most_abilities: int, rng: np.random.Generator) -> list[HeldOut]:
-    """Return held-out cells with predictions from one ability, two, and so on."""
+    """Return held-out cells with predictions from one ability, from two abilities, and so on."""
     cells = np.argwhere(scores.known)
     fold = rng.permutation(np.arange(len(cells)) % N_FOLDS)
     parts: list[list[HeldOut]] = [[] for _ in range(most_abilities)]

@@ -90,7 +90,7 @@ def forecast_of(
     widen: float,
     seed: int,
 ) -> Forecast:
-    """Return the forecast for one benchmark, or for all."""
+    """Return the forecast for one benchmark, or for all benchmarks."""
     import pandas as pd
 
     scores, many = teller.scores, teller.scale.n_abilities

@@ -59,7 +59,7 @@ class Known:
 
 
 class Foreteller:
-    """Simulator of scores from one scale."""
+    """Simulator of scores from a fitted scale."""
 
     def __init__(self, scale: Scale, scores: ScoreTable, n_draws: int = N_DRAWS) -> None:
         self.scale, self.scores, self.n_draws = scale, scores, n_draws
@@ -151,7 +151,7 @@ class Foreteller:
         general: FloatArray | None = None,
         of: IntArray | None = None,
     ) -> Outlook:
-        """Return predicted scores in benchmarks, by default all."""
+        """Return predicted scores in the selected benchmarks, by default in all benchmarks."""
         # `general` replaces the draws of the general ability.
         columns = self._columns(of)
         both = np.concatenate([columns, known.given])
@@ -235,7 +235,7 @@ class Foreteller:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shared:
-    """Draws of all curves, and the conditional distribution of abilities."""
+    """Draws of all curves of benchmarks, and the conditional distribution of abilities."""
 
     drawn: FloatArray  # (draws, curves)
     told: FloatArray  # (draws, models, K) conditional means, as deviations

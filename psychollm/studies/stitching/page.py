@@ -1,4 +1,4 @@
-"""Page of one scale."""
+"""Page of benchmarks on one scale."""
 
 from typing import TYPE_CHECKING
 

@@ -11,9 +11,9 @@ residuals, the correlation of benchmarks b and c is estimated by
 .. math:: k_{bc} = \frac{\sum_m (e_{mb} e_{mc} + u_{mbc})}
                         {(N_{bc} + \kappa) \, s_b s_c},                                   \quad (2)
 
-where the sum is over the :math:`N_{bc}` models with scores in both, :math:`s_b` is the root mean
-square of the residuals, and :math:`\kappa` models without correlation shrink the estimate towards
-zero. Negative eigenvalues are removed.
+where the sum is over the :math:`N_{bc}` models with scores in both benchmarks, :math:`s_b` is the
+root mean square of the residuals, and :math:`\kappa` models without correlation shrink the
+estimate towards zero. Negative eigenvalues of the correlation matrix are removed.
 
 References
 ----------
@@ -67,7 +67,7 @@ def related(scale: Scale, scores: ScoreTable, found: Posterior) -> FloatArray:
 def carried(
     correlations: FloatArray, given: IntArray, of: IntArray, residual: FloatArray
 ) -> FloatArray:
-    """Return the means of residuals (draws, of), given those in other benchmarks."""
+    """Return the means of residuals (draws, of), given the residuals in other benchmarks."""
     # A score in a benchmark of `given` is predicted as a repetition, from the ability only.
     both = np.where(np.isin(of, given), 0.0, correlations[np.ix_(given, of)])
     share = np.linalg.solve(correlations[np.ix_(given, given)], both)

@@ -72,7 +72,7 @@ class StitchedBenchmarks(Study, Result):
 
     @property
     def benchmarks(self) -> "pd.DataFrame":
-        """Return one row per benchmark: difficulty and slope with intervals, scatter, models."""
+        """Return one row per benchmark with difficulty, slope, intervals, scatter and models."""
         import pandas as pd
 
         columns: dict[str, Any] = {"benchmark": pd.Series(list(self.data.benchmarks), dtype=None)}
@@ -200,7 +200,7 @@ class StitchedBenchmarks(Study, Result):
         date : str, date or float
             Release date, such as "2026-07-01" or 2026.5.
         benchmark : hashable, optional
-            One benchmark; all by default.
+            Label of one benchmark; all benchmarks by default.
         backtest : bool
             Whether to compare forecasts from earlier dates with later scores.
         level : float
@@ -258,7 +258,7 @@ class StitchedBenchmarks(Study, Result):
 
     @property
     def order(self) -> list[int]:
-        """Models by decreasing ability."""
+        """Models in order of decreasing ability."""
         return [int(row) for row in np.argsort(-self.ability.value, kind="stable")]
 
     @property

@@ -19,11 +19,11 @@ plus the logarithm of normal priors: abilities have variance 1 around a line in 
 :math:`d_b`, :math:`\log a_{b1}` and loadings around their means over benchmarks. Variances, means
 and dispersions are updated from the posterior by EM. The posterior is normal around the maximum
 (Laplace), with the expected curvature of (3). The dispersion of a benchmark is shrunk towards the
-dispersion of all benchmarks, which counts as `FEW` scores.
+dispersion of all benchmarks, which counts as much as `FEW` scores.
 
-Given benchmarks, models are independent. Eliminating the models' block of the curvature (Schur)
-makes the cost of a step proportional to the number of models times the squared number of
-benchmarks.
+Given the parameters of benchmarks, models are independent. Eliminating the models' block of the
+curvature (Schur) makes the cost of a step proportional to the number of models times the squared
+number of benchmarks.
 """
 
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ class Scale:
         return int(self.abilities.shape[1])
 
     def expected(self, year: float) -> FloatArray:
-        """Return the mean abilities of models at a date (K,); at the middle date if NaN."""
+        """Return the mean abilities of models at a date (K,), or at the middle date for NaN."""
         since = year - self.middle
         return np.asarray(self.line[0] + self.line[1] * (since if np.isfinite(since) else 0.0))
 
@@ -89,7 +89,7 @@ class Posterior:
 
 
 class _System:
-    """Curvature at one point, with models eliminated."""
+    """Curvature at one point of the parameters, with the models' abilities eliminated."""
 
     def __init__(self, abilities: FloatArray, curves: FloatArray, weights: FloatArray,
                  spread: FloatArray) -> None:  # fmt: skip
@@ -175,14 +175,14 @@ def _eta(abilities: FloatArray, curves: FloatArray) -> FloatArray:
 
 
 def _deviations(scores: ScoreTable) -> FloatArray:
-    """Return best-of-several marks, centred so that benchmarks of one kind have no effect."""
+    """Return indicators of best-of-several scores, centred within each benchmark."""
     known, marks = scores.known, scores.optimized.astype(np.float64)
     mean = np.where(known, marks, 0.0).sum(axis=0) / known.sum(axis=0)
     return np.asarray(np.where(known, marks - mean, 0.0))
 
 
 def _from_scratch(scores: ScoreTable, middle: float) -> Scale:
-    """Return starting values: an additive fit on the logit scale."""
+    """Return starting values from an additive fit on the logit scale."""
     known = scores.known.astype(np.float64)
     z = np.where(scores.known, logit(np.clip(np.nan_to_num(scores.value), _EDGE, 1 - _EDGE)), 0.0)
     ability, difficulty = np.zeros(len(z)), np.zeros(z.shape[1])
@@ -208,7 +208,7 @@ def _from_scratch(scores: ScoreTable, middle: float) -> Scale:
 
 
 def _with_another(scale: Scale, scores: ScoreTable) -> Scale:
-    """Return starting values with another ability, the first component of the residuals."""
+    """Return starting values with one more ability, the first component of the residuals."""
     p = expit(_eta(scale.abilities, scale.curves))
     residual = np.nan_to_num(scores.value - p) / np.sqrt(unit_variance(p) * scale.scatter)
     left, _, right = np.linalg.svd(np.where(scores.known, residual, 0.0), full_matrices=False)
@@ -231,7 +231,7 @@ def _with_another(scale: Scale, scores: ScoreTable) -> Scale:
 def fit_scale(
     scores: ScoreTable, n_abilities: int = 1, *, tolerance: float = 3e-3, most: int = 400
 ) -> list[Scale]:
-    """Return scales with one ability, two, ..., `n_abilities`.
+    """Return the scales fitted with one to `n_abilities` abilities.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ class _Fit:
         return np.asarray(self.known / (self.phi + self.sampling))
 
     def cost(self, theta: FloatArray, curves: FloatArray) -> float:
-        """Return the negative sum of (3) and the log priors."""
+        """Return the negative sum of quasi-likelihood (3) and the log priors."""
         eta = _eta(theta, curves) + self.gamma * self.marks
         fit = (self.weights * (np.logaddexp(0.0, eta) - self.y * eta)).sum()
         off = ((theta - self.times @ self.line) ** 2).sum()
@@ -344,7 +344,7 @@ class _Fit:
         self._rescale(np.diagonal(found.abilities, axis1=1, axis2=2))
 
     def _rescale(self, own: FloatArray) -> None:
-        """Fit the line in time; standardise abilities to mean 0 and variance 1 around it."""
+        """Fit the line in time; standardise abilities to mean 0 and unit variance around it."""
         times, theta = self.times, self.theta
         slope = np.zeros(theta.shape[1])
         if times[:, 1].any():

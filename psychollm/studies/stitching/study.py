@@ -65,20 +65,21 @@ def stitch_benchmarks(
         A long table with one row per score, a table models x benchmarks with NaN for missing
         scores, or the path of a CSV file with such a table. Scores are between 0 and 1.
     model, benchmark, score : str, optional
-        Columns of a long table; by default known names.
+        Columns of a long table; by default, columns with known names.
     n : int, str, mapping or array_like, optional
-        Number of items, common to all scores or for each benchmark or score; or a column.
+        Number of items: one number for all scores, one number per benchmark or score, or a column.
     optimized : str, bool or array_like, optional
-        Whether scores are the best of several reports: a column, or one value per score or
-        benchmark. If a benchmark has both kinds of scores, their difference is estimated.
+        Whether scores are the best of several reports, as a column or as one value per score or
+        benchmark. If a benchmark has single scores and best-of-several scores, their difference is
+        estimated.
     date : str, mapping or Series, optional
-        Release date of each model: a column, by default ``date`` if there is one, or a mapping
-        from models. Abilities are shrunk towards a linear trend.
+        Release date of each model, as a column (by default ``date`` if it exists) or as a mapping
+        from models to dates. Abilities are shrunk towards a linear trend.
     out_of : float
-        Highest possible score: 100 for percentages.
+        Highest possible score, such as 100 for percentages.
     n_abilities : 1 or 2, optional
-        Number of abilities; by default two if two predict held-out scores better than one, by
-        more than a standard error of the difference in squared errors.
+        Number of abilities; by default two if two abilities predict held-out scores better than
+        one, by more than a standard error of the difference in squared errors.
     level : float
         Coverage of the intervals of abilities and benchmarks.
     rng : Generator, int or None
@@ -199,7 +200,7 @@ def _of_benchmarks(
 
 
 def _marked(value: float, se: float, z: float, level: float) -> Estimate:
-    """Return the effect of best-of-several reports; NaN without a benchmark with both kinds."""
+    """Return the effect of best-of-several reports, or NaN if it cannot be estimated."""
     known = bool(np.isfinite(se))
     value = value if known else np.nan
     pair: FloatArray = np.array([[value - z * se, value + z * se]])

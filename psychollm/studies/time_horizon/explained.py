@@ -13,14 +13,15 @@ adaptive Gauss-Hermite quadrature. Abilities have Jeffreys' penalty, which keeps
 if a model has only successes or only failures.
 
 The interval is a Fieller interval: it contains all x with :math:`(\theta_m - \operatorname{logit}
-s - \beta x)^2` below a quantile times the variance of the difference. The covariance has two
-parts. One part is due to the sampling of answers given the tasks, the other to the sampling of the
-n tasks. Let :math:`B_j` be the effect of a one-logit shift of task j on the estimates. The second
-part is :math:`\sigma^2 \sum_j B_j B_j'`, plus, for families of tasks with a common shift of
-variance :math:`\tau^2`, :math:`\tau^2 \sum_{j \neq k} B_j B_k'`. Because a line was fitted to the
-tasks, the second part is multiplied by n / (n - 2) and has n - 2 degrees of freedom. Few families
-carry little information about :math:`\tau^2`. Intervals therefore average over the proportion of
-the task variance that is due to families, weighted by the restricted likelihood. A mean of several
+s - \beta x)^2` below a quantile times the variance of the difference. The covariance of the
+estimates has two parts. One part of the covariance is due to the sampling of answers given the
+tasks, and the other part to the sampling of the n tasks. Let :math:`B_j` be the effect of a
+one-logit shift of task j on the estimates. The part due to the sampling of tasks is
+:math:`\sigma^2 \sum_j B_j B_j'`, plus, for families of tasks with a common shift of variance
+:math:`\tau^2`, :math:`\tau^2 \sum_{j \neq k} B_j B_k'`. Because a line was fitted to the tasks,
+this second part is multiplied by n / (n - 2) and has n - 2 degrees of freedom. Few families carry
+little information about :math:`\tau^2`. Intervals therefore average over the proportion of the
+task variance that is due to families, weighted by the restricted likelihood. A mean of several
 attempts counts conservatively as one answer.
 
 References
@@ -54,7 +55,7 @@ _PRIOR_MEAN, _PRIOR_SD = np.log(2.0), 0.75  # prior mean and SD of the log SD of
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """Fit of (1), and the components of its errors."""
+    """Fit of model (1), and the components of its errors."""
 
     ability: FloatArray  # (models,)
     slope: float
@@ -116,7 +117,7 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class Families:
-    """Common shifts of the tasks of a family."""
+    """Common shifts in the difficulty of the tasks of a family."""
 
     member: IntArray  # (tasks,)
     between: FloatArray  # (shares,) variances of the shifts
@@ -130,7 +131,7 @@ class Families:
 
 
 def explained(solved: FloatArray, x: FloatArray, families: IntArray | None) -> Explained:
-    """Fit (1) to `solved` (models, tasks), NaN if not attempted."""
+    """Fit model (1) to `solved` (models, tasks), NaN if not attempted."""
     tried = np.isfinite(solved)
     y = np.where(tried, solved, 0.0)
     n = len(y)

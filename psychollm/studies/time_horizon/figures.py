@@ -52,7 +52,7 @@ def plot_time_horizon(
     result : TimeHorizon
         Result of `psychollm.time_horizon`.
     share : float, optional
-        One of the result's probabilities; the first by default.
+        One of the probabilities in the result; the first probability by default.
     ax : Axes, optional
         Axes to draw on; a new figure by default.
     """

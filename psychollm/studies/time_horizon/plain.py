@@ -6,20 +6,20 @@ With :math:`x` the log minutes of a task, a model solves it with probability
 
 and its horizon for a probability s is :math:`x_s = (a - \operatorname{logit} s) / b`. Variation in
 difficulty between tasks of equal length makes the curve (1) flatter. The coefficients maximise the
-likelihood with Jeffreys' penalty. These estimates are finite even if a model solves all short
-tasks and no long ones.
+likelihood with Jeffreys' penalty. Penalised estimates are finite even if a model solves all short
+tasks and no long tasks.
 
 An interval contains the horizons of all (a, b), b > 0, whose penalised likelihood is within the
-chi-squared quantile of its maximum: a profile likelihood interval (Heinze and Schemper). If these
-pairs include a slope of zero, the interval is unbounded. Successes in tasks of one family are
-correlated. The correlation is estimated from all models,
+chi-squared quantile of its maximum: a profile likelihood interval (Heinze and Schemper). If the
+pairs (a, b) include a slope of zero, the interval is unbounded. Successes in tasks of one family
+are correlated. The correlation is estimated from all models,
 
 .. math:: \rho = \sum_{j \neq k} (y_j - P_j)(y_k - P_k) \big/
           \sum_{j \neq k} (P_j (1 - P_j) P_k (1 - P_k))^{1/2}    \quad (2)
 
 over pairs within families. The likelihood contour is stretched about its maximum so that its
-curvature matches the covariance with (2) (Chandler and Bate). Means of several attempts vary less
-than single attempts; their variance is also estimated from all models.
+curvature matches the covariance under correlation (2) (Chandler and Bate). Means of several
+attempts vary less than single attempts, so their variance is also estimated from all models.
 
 References
 ----------
@@ -45,7 +45,7 @@ _MOST = 0.95  # maximum correlation within families
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """Logistic regressions on log minutes (1), one per model."""
+    """Logistic regressions (1) of success on log minutes, one per model."""
 
     level: FloatArray  # (models,) a of (1)
     slope: FloatArray  # (models,) b of (1)
@@ -90,7 +90,7 @@ class Plain:
 def plain_logistic(
     solved: FloatArray, x: FloatArray, families: IntArray | None, level: float
 ) -> Plain:
-    """Fit (1) to each row of `solved` (models, tasks), NaN if not attempted."""
+    """Fit equation (1) to each row of `solved` (models, tasks), NaN if not attempted."""
     tried = np.isfinite(solved)
     y = np.where(tried, solved, 0.0)
     a, b = _fitted(y, tried, x)

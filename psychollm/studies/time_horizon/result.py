@@ -60,12 +60,12 @@ class TimeHorizon(Study, Result):
 
     @property
     def definitions(self) -> tuple[str, str]:
-        """Definitions of the horizons: all tasks, a typical task."""
+        """Names of the definitions of a horizon, which are all tasks and a typical task."""
         return ALL_TASKS, TYPICAL_TASK
 
     @property
     def estimates(self) -> tuple[tuple[Estimate, ...], tuple[Estimate, ...]]:
-        """Horizons by definition, then by share."""
+        """Horizons by definition, then by probability."""
         return self.all_tasks, self.typical_task
 
     @property
@@ -79,7 +79,7 @@ class TimeHorizon(Study, Result):
         return self.scatter / self.slope if self.slope > 0.0 else np.nan
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model, share and definition: minutes, lower, upper, flag."""
+        """Return one row per model, probability and definition, with minutes, bounds and flag."""
         import pandas as pd
 
         rows = [
@@ -142,7 +142,7 @@ class TimeHorizon(Study, Result):
 
     @property
     def order(self) -> list[int]:
-        """Models by decreasing horizon over all tasks."""
+        """Models in order of decreasing horizon over all tasks."""
         first = self.all_tasks[0]
         value = np.where(
             np.isnan(first.value), np.nan_to_num(first.interval[:, 1], nan=-1.0), first.value
@@ -156,7 +156,7 @@ class TimeHorizon(Study, Result):
         Parameters
         ----------
         smallest : SmallestEffects
-            Not used: horizons are not compared with a smallest effect.
+            This argument is not used, because horizons are not compared with a smallest effect.
         """
         items = [
             Finding(

@@ -1,13 +1,13 @@
 """Estimate a model's time horizon over all tasks and for a typical task.
 
 A model's time horizon is the length of the tasks that it solves with a given probability. The
-length of a task is the time, in minutes, that people need for it. Two definitions answer different
-questions. Over **all tasks**, it is the length at which the proportion of solved tasks equals this
-probability (`psychollm.studies.time_horizon.plain`). For a **typical task**, it is the length at
-which a task of median difficulty for its length is solved with this probability
-(`psychollm.studies.time_horizon.explained`). Tasks of equal length differ in difficulty, so the
-curve over all tasks is flatter: for probabilities above one half, the horizon over all tasks is
-shorter.
+length of a task is the time, in minutes, that people need for it. Two definitions of the horizon
+answer different questions. Over **all tasks**, the horizon is the length at which the proportion
+of solved tasks equals this probability (`psychollm.studies.time_horizon.plain`). For a **typical
+task**, the horizon is the length at which a task of median difficulty for its length is solved
+with this probability (`psychollm.studies.time_horizon.explained`). Tasks of equal length differ in
+difficulty, so the curve over all tasks is flatter: for probabilities above one half, the horizon
+over all tasks is shorter.
 
 The sampling units of the intervals are tasks, or families of tasks if given, because similar tasks
 carry less information.
@@ -65,7 +65,7 @@ def time_horizon(
     families : array_like (tasks,), optional
         Family of each task, such as its template; families are then the sampling units.
     dates : array_like (models,), optional
-        Release dates, for a trend: see `TimeHorizon.trend`.
+        Release dates of the models, which are required for a trend (see `TimeHorizon.trend`).
     level : float
         Coverage of the intervals.
     rng : Generator, int or None

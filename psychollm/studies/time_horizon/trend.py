@@ -24,7 +24,7 @@ class Horizons(Protocol):
 
     @property
     def estimates(self) -> tuple[tuple[Estimate, ...], ...]:
-        """Horizons by definition, then by share."""
+        """Horizons by definition, then by probability."""
 
     @property
     def definitions(self) -> tuple[str, ...]:
@@ -36,7 +36,7 @@ class Horizons(Protocol):
 
     @property
     def task_errors(self) -> FloatArray:
-        """Covariances of log2 horizons (definitions, shares, models, models)."""
+        """Covariances of log2 horizons (definitions, probabilities, models, models)."""
 
     @property
     def n_units(self) -> int:
@@ -100,9 +100,9 @@ class HorizonTrend(Result):
         Parameters
         ----------
         share : float
-            One of the probabilities.
+            Probability, which is one of the probabilities of the result.
         definition : str
-            "all tasks" or "typical task".
+            Definition of the horizon, "all tasks" or "typical task".
         """
         here = [float(one) == share for one in self.share]
         return next(
@@ -113,7 +113,7 @@ class HorizonTrend(Result):
 
 
 def horizon_trend(horizons: "Horizons", dates: Any) -> HorizonTrend:
-    """Regress log2 horizons on dates, with errors due to models and to the common tasks."""
+    """Regress log2 horizons on dates, with errors due to models and due to the common tasks."""
     days = days_of(dates, horizons.labels, argument="dates", kind="model", some=True)
     if np.isfinite(days).sum() < FEWEST or np.unique(days[np.isfinite(days)]).size < 2:
         msg = (

@@ -70,7 +70,7 @@ def covariates_of(
 
 
 def check_varied(x: FloatArray, names: Sequence[str], *, side: bool) -> None:
-    """Raise if a covariate is a linear combination of earlier covariates and the `side`."""
+    """Raise an error if a covariate is a linear combination of earlier covariates and `side`."""
     size = np.abs(x).max(axis=0, initial=0.0)
     scaled = x / np.where(size > 0.0, size, 1.0)
     if side:  # the effect of the side equals that of a constant covariate

@@ -7,9 +7,9 @@ The log odds of left against right for voter v, and the log tie parameter, are
           \nu &= \tau + t_v,                                                              \quad (1)
 
 with normal voter effects :math:`s_v, t_v, \alpha_v` on side, ties and discrimination. A kind g of
-voters has normal deviations :math:`u_g`. A single voter with very many votes also has deviations;
-this voter is linked with the others but not pooled. Strengths also have a normal prior. All
-standard deviations are estimated.
+voters has normal deviations :math:`u_g` from the strengths. A single voter with very many votes
+also has deviations; this voter is linked with the others but not pooled. Strengths also have a
+normal prior. All standard deviations are estimated.
 
 The effects of voters are integrated out. Newton steps find the mode of each voter's posterior.
 Around the mode, a product of Gauss-Hermite rules is weighted by the true density. By Fisher's
@@ -81,7 +81,7 @@ class Fit:
 
     @property
     def effects(self) -> FloatArray:
-        """Side, ties and discrimination of each voter (voters, 3)."""
+        """Effects of each voter on side, ties and discrimination (voters, 3)."""
         return self.state.effects
 
     @property
@@ -119,7 +119,7 @@ def inverse(matrix: FloatArray) -> FloatArray:
 
 
 def fit_votes(votes: Votes, options: Options) -> Fit:
-    """Maximise the marginal likelihood of (1)."""
+    """Maximise the marginal likelihood of model (1)."""
     state = _start(votes, options)
     step = votes.left.size // _MANY + 1
     # A kind may be a single voter, whom the subset would omit.
@@ -146,7 +146,7 @@ def _start(votes: Votes, options: Options) -> State:
 
 
 def _climb(votes: Votes, state: State, options: Options) -> tuple[int, bool]:
-    """Iterate until steps are short; return the number of iterations and convergence."""
+    """Iterate until steps are short; return the number of iterations and the convergence."""
     p = votes.n_parameters
     many = votes.left.size > _MANY
     nodes = nodes_of(2 if many else 3)

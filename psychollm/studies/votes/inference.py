@@ -8,11 +8,11 @@ and P the precision of the priors (`psychollm.studies.votes.fit`), the covarianc
 where :math:`b = A^{-1} P \phi` is the distance by which the priors shrink the estimates. For a
 subset of a voter's votes, the gradient is corrected for the change that the subset causes in the
 voter's effects. :math:`h_g` is the proportion of cluster g in the information on a contrast;
-degrees of freedom are those of `psychollm.estimates.clustered`. If the model is correct, (1) is
-the posterior covariance. With both voters and prompts, the covariance is the sum of the
+degrees of freedom are those of `psychollm.estimates.clustered`. If the model is correct, equation
+(1) is the posterior covariance. With both voters and prompts, the covariance is the sum of the
 covariances clustered by voters and by prompts, minus the covariance clustered by their cells. The
-result is at least the larger of the first two covariances. Many small clusters are merged at
-random, which keeps their sums independent.
+combined covariance is at least the larger of the covariances clustered by voters and by prompts.
+Many small clusters are merged at random, which keeps their sums independent.
 
 The errors of all strengths are drawn jointly, and the largest error of all differences gives
 simultaneous intervals (`max_t_of`).
@@ -39,7 +39,7 @@ _MOST_DF = 1e6
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Contrasts:
-    """Differences of strengths, i minus j; j = -1 for the mean over the set of i."""
+    """Differences of strengths, i minus j, where j = -1 denotes the mean over the set of i."""
 
     i: IntArray  # (m,)
     j: IntArray  # (m,)

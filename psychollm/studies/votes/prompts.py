@@ -72,7 +72,7 @@ def prompt_variation(votes: Votes, fit: Fit) -> PromptVariation:
 def _products(
     votes: Votes, score: FloatArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return both sides of (1), summed over pairs of votes on each prompt (prompts,)."""
+    """Return both sides of equation (1), summed over pairs of votes on each prompt (prompts,)."""
     prompt = np.unique(votes.prompt, return_inverse=True)[1]
     k, count = votes.k, int(prompt.max()) + 1
 

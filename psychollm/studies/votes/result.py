@@ -218,9 +218,9 @@ class BradleyTerry(Study, Result):
         Parameters
         ----------
         left, right : sequence of labels (n,)
-            Models, by the side on which they are shown.
+            Models on the left side and models on the right side.
         voter : sequence of labels (n,), optional
-            Voters. Predictions for new voters, or for all voters if this is None, are averaged
+            Voters. Predictions for new voters, or for all voters if `voter` is None, are averaged
             over the distribution of voters.
         covariates : array_like (n, covariates), optional
             Differences of covariates, left minus right; by default 0.

@@ -78,24 +78,25 @@ def bradley_terry(
     Parameters
     ----------
     votes : DataFrame, mapping, sequence of rows, path or None
-        One row per vote. A Parquet file, a DuckDB database with one table, and tables of Arrow,
-        polars and DuckDB are read in batches, without the columns that are not required. Columns
-        with known names are recognised: model_a, model_b and winner; left, right and winner;
-        chosen and rejected; a numeric preference. None if `left`, `right` and `winner` are arrays.
+        Table with one row per vote. A Parquet file, a DuckDB database with one table, and tables
+        of Arrow, polars and DuckDB are read in batches, without the columns that are not required.
+        Columns with known names are recognised: model_a, model_b and winner; left, right and
+        winner; chosen and rejected; a numeric preference. None if `left`, `right` and `winner` are
+        arrays.
     left, right : str or array_like (votes,), optional
-        Models on each side.
+        Models shown on the left side and on the right side.
     winner : str or array_like (votes,), optional
         "left", "right", "tie" (or "model_a", "tie (bothbad)"), the name of the model, or a number
         from 1 for left to 0 for right, or from 1 for left to 2 for right. Numbers other than 0, .5
         and 1 are fractional wins. Votes without a winner are omitted.
     voter : str or array_like (votes,), optional
-        Person or judge who voted. By default, a column with a known name, if there is one.
+        Person or judge who voted; by default, a column with a known name, if there is one.
     kind : str or array_like (votes,), optional
         Kind of voter, such as "people" and "judge". The kind with most voters determines the
         strengths; other kinds are linked with it and have deviations.
     prompt : str or array_like (votes,), optional
         Prompt that the models answered. Prompts are clusters, and strengths refer to a typical
-        prompt. By default a known column.
+        prompt. By default, the prompt is a column with a known name, if there is one.
     covariates : str, sequence of str, or mapping
         Covariates, such as "length": two columns (length_left and length_right), or one column
         with the difference, left minus right; or a mapping from names to such columns.
@@ -472,7 +473,7 @@ def _kinds(
 
 
 def _worth(votes: Votes, fit: Fit, g: int) -> float:
-    """Return the information of a vote of a kind, relative to other voters' votes."""
+    """Return the information of a vote by a kind of voters, relative to other voters' votes."""
     k = votes.k
     own = votes.own == g
     centre = np.eye(k) - 1.0 / k

@@ -54,7 +54,7 @@ class Votes:
 
     @cached_property
     def ends(self) -> IntArray:
-        """Index of the first vote of each voter, and the number of votes (voters + 1,)."""
+        """Index of each voter's first vote, and the total number of votes (voters + 1,)."""
         each = np.bincount(self.voter, minlength=self.n_voters)
         return np.concatenate([[0], np.cumsum(each)]).astype(np.int64)
 
@@ -100,7 +100,7 @@ class Votes:
         return self._of(rows, self.voter[rows] // step, slice(None, None, step))
 
     def scaled(self, slope: FloatArray) -> csr_array:
-        """Return the design matrix, multiplied by discrimination except for deviations."""
+        """Return the design matrix with all columns but deviations times discrimination."""
         found = self.design.copy()
         row = np.repeat(np.arange(self.left.size), np.diff(found.indptr))
         factor = np.broadcast_to(slope, self.left.shape)[row]
@@ -131,7 +131,7 @@ class Votes:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class State:
-    """Iterate of the fit."""
+    """Current iterate of the fit."""
 
     phi: FloatArray  # strengths, deviations of kinds, covariates, side and ties
     effects: FloatArray  # (voters, 3) side, ties and discrimination of each voter
@@ -140,7 +140,7 @@ class State:
     spread: FloatArray  # (1 + own,) SD of strengths, and of each kind's deviations
 
     def of(self, part: Part) -> "State":
-        """Return the state of a part of the votes, which shares memory with the whole."""
+        """Return the state of a part of the votes, which shares memory with the whole state."""
         return State(
             phi=self.phi,
             effects=self.effects[part.voters],
@@ -152,7 +152,7 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Options:
-    """Options of the model."""
+    """Options of the voting model."""
 
     side: bool
     ties: bool
