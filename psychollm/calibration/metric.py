@@ -326,7 +326,7 @@ class Drawn:
 
     @property
     def draws(self) -> FloatArray:
-        """Columns in resamples (resamples, models, columns); one row of NaN without resamples."""
+        """Columns of metrics in resamples (resamples, models, columns); NaN without resamples."""
         draws = self.replicates.draws
         return np.full((1, *self.value.shape), np.nan) if draws is None else draws
 

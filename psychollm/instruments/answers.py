@@ -1,7 +1,7 @@
 """Grading of verbal answers, for instruments that repeat a question after a first answer.
 
-A prompt of a later stage contains the first reply in ``about["first"]``. The change of an answer
-can therefore be scored from the later prompts alone.
+A prompt of a later stage contains the first reply in ``about["first"]``. A change of answer can
+therefore be scored from the later prompts alone.
 """
 
 from collections.abc import Mapping, Sequence

@@ -139,8 +139,8 @@ class StopEarly:
         Parameters
         ----------
         dataset : Dataset or iterable of Sample
-            Samples with all questions of the bank; samples without an id are numbered from 1, as
-            in Inspect.
+            Samples that include all questions of the bank; samples without an id are numbered from
+            1, as in Inspect.
 
         Raises
         ------

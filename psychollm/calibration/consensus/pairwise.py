@@ -5,12 +5,12 @@ correctness on the questions to which i answers yes and j answers no.
 
 .. math:: D_{ij} = E[A_i - A_j \mid Y_i = 1, Y_j = 0].                                   \quad (1)
 
-Part of this difference in correctness arises without self-knowledge. The better model is correct
+Part of the difference in correctness arises without self-knowledge. The better model is correct
 more often on any questions (base rate), and the questions on which i answers yes and j answers no
-differ in difficulty. `excess` is the difference in correctness minus its expectation without
-self-knowledge. With factor scores, the expectation is the difference of the two models'
-probabilities of being correct given the score. Without factor scores, the expectation is the base
-rate :math:`E[A_i - A_j]` over all common questions.
+may differ in difficulty from other questions. `excess` is the difference in correctness minus its
+expectation without self-knowledge. With factor scores, the expectation is the difference of the
+two models' probabilities of being correct given the score. Without factor scores, the expectation
+is the base rate :math:`E[A_i - A_j]` over all common questions.
 
 Pooled values are means over all disagreements. A pair of models therefore counts once for each
 question on which the two models disagree. Standard errors are clustered by question. Unanimous
@@ -237,7 +237,7 @@ class _Pooled:
 def _by_base_rate(
     table: _Table, base_rate: FloatArray, both: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return each question's sum of expected differences over disagreements, and its error."""
+    """Return each question's sum of expected differences over disagreements, with its error."""
     # Each question influences the sum through the base rates; this influence is its sampling
     # error.
     rate = np.nan_to_num(base_rate)

@@ -1,7 +1,7 @@
 """Binary confidence as a classifier of correctness: the 2 x 2 table of every model.
 
-The positive class is "the answer was correct"; the positive prediction is "yes, I can answer
-this":
+The positive class is "the answer was correct", and the positive prediction is "yes, I can answer
+this".
 
 ======== ================ ================
 .        correct          wrong

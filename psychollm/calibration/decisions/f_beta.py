@@ -8,15 +8,15 @@ of correct answers. Then
 
 Here :math:`P = TP/Y` is precision, and :math:`R = TP/C` is recall. By (1), :math:`(1 + \beta^2) /
 F_\beta` of every model is a straight line in :math:`\beta^2`. The lower envelope of the models'
-lines gives the best model at each beta. The lines of two models cross at most once, at the value
-(2).
+lines gives the best model at each beta. The lines of two models cross at most once, at the beta
+given by (2).
 
 .. math:: \beta^2 = \frac{1/P_j - 1/P_i}{1/R_i - 1/R_j}.                                \quad (2)
 
 The betas at which the best model changes can therefore be computed exactly.
 
 Two uninformative baselines are computed for each model with accuracy a and yes rate q: always yes,
-and yes at random at the same rate. Their values of F-beta are
+and yes at random at the same rate. Equation (3) gives the F-beta of the two baselines.
 
 .. math:: \frac{(1 + \beta^2)\, a}{\beta^2 a + 1}, \qquad
           \frac{(1 + \beta^2)\, a q}{\beta^2 a + q}.                                    \quad (3)
@@ -192,7 +192,7 @@ def f_score(tp: Any, yes: Any, correct: Any, beta: Any) -> FloatArray:
 def lower_envelope(
     tp: FloatArray, yes: FloatArray, correct: FloatArray
 ) -> tuple[IntArray, FloatArray]:
-    """Return the best models in order of beta, and the betas at which the best one changes."""
+    """Return the best models in order of beta, and the betas at which the best model changes."""
     # The best models form the lower envelope of the lines (1), whose crossings follow from (2).
     # Among models with equal lines, the first is chosen. Models without a correct yes are never
     # best.

@@ -359,8 +359,8 @@ def auroc(
         Weight of each question.
     bootstrap : int or Bootstrap
         Number of resamples of questions, used by `Estimate.difference`; 0 disables resampling. The
-        interval does not use the resamples. The interval is DeLong's on the logit scale, or uses a
-        sandwich variance if there are weights or clusters.
+        interval does not use the resamples. The interval uses DeLong's variance on the logit
+        scale, or a sandwich variance if there are weights or clusters.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None

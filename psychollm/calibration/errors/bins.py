@@ -1,8 +1,8 @@
 r"""Bins of stated confidence, of equal width, of equal mass, or one for each distinct value.
 
 *Width*: Bin b of B contains :math:`((b-1)/B, b/B]` if bins are closed on the right (the default),
-and 0 belongs to the first bin. It contains :math:`[(b-1)/B, b/B)` if bins are closed on the left,
-and 1 belongs to the last bin.
+and 0 belongs to the first bin. Bin b contains :math:`[(b-1)/B, b/B)` if bins are closed on the
+left, and 1 belongs to the last bin.
 
 *Mass*: Answers are sorted by confidence. An answer that is preceded by a proportion p of all
 answers belongs to bin :math:`\lfloor B p \rfloor + 1`. Ties are never split: all tied answers

@@ -1,6 +1,6 @@
 r"""Distribution of metrics under calibration, simulated from a model's own confidences.
 
-Under calibration an answer with confidence f is correct with probability f:
+Under calibration, an answer with confidence f is correct with probability f.
 
 .. math:: y^*_i \sim \text{Bernoulli}(f_i), \qquad E_0 = E[T(f, y^*)], \qquad
           p = \frac{1 + \#\{T^* \ge T\}}{1 + R}.                                          \quad (1)

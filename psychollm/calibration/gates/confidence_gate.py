@@ -251,7 +251,7 @@ class ConfidenceGate(Study, Result):
         return exhibit(Findings(items=items, head=head), self, smallest)
 
     def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
-        """Draw error rate by coverage with `psychollm.plots.plot_confidence_gate`."""
+        """Draw the error rate by coverage with `psychollm.plots.plot_confidence_gate`."""
         return drawn_by("plot_confidence_gate")(self, ax=ax)
 
     def _verdict(self, order: list[int], good: int, promise: str) -> str:

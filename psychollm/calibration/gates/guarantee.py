@@ -19,11 +19,11 @@ sequence that began with 22 answers, the number needed if none is wrong (for :ma
 = .1`), would often end after a single wrong answer. The start of the sequence depends only on the
 confidences. If the error rate is not monotone in confidence, the start of the sequence may skip a
 short range of thresholds that are too low. `validation/gate_guarantees.py` simulates error rates
-that are not monotone.
+that are not monotone in confidence.
 
 Clustered answers are dependent. Let each cluster g of G clusters have :math:`n_g` answers at or
 above t, of which :math:`h_g` are wrong, and let r = e / n. The number of independent answers is
-then estimated in two ways.
+estimated in two ways.
 
 .. math:: n_K = \Big(\sum_g n_g\Big)^2 \Big/ \sum_g n_g^2, \qquad
           n_V = r (1 - r) \frac{(G - 1)\, n^2}{G \sum_g (h_g - r n_g)^2}

@@ -251,7 +251,7 @@ class CalibrationPanel(Study, Result):
         return Evidence.of(self, curves or self.curves(), smallest)
 
     def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
-        """Return the number of overconfident and of discriminating models, and the main metrics.
+        """Return the numbers of overconfident and of discriminating models, with the main metrics.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 r"""Semantic entropy: dispersion of the meanings of a model's samples.
 
-The estimators use M samples for each question and return nats; `psychollm.kernels.semantic`
-defines them:
+The following estimators use M samples for each question and return nats
+(`psychollm.kernels.semantic`).
 
 * ``"discrete"``: entropy of the class proportions; biased downwards by about (K - 1)/(2M);
 * ``"miller_madow"``: the discrete entropy plus (K - 1)/(2M), for K observed classes;

@@ -169,7 +169,7 @@ def recalibration_curve(tally: Tally, label: Any, resampling: Resampling) -> Rec
 
 
 def _likely_shares(tally: Tally, fitted: FloatArray) -> FloatArray:
-    """Return the fit with half a correct and half a wrong answer added to each block."""
+    """Return the isotonic fit with half a correct and half a wrong answer added to each block."""
     _, block = np.unique(fitted, return_inverse=True)
     hits = np.bincount(block, tally.correct)
     size = np.bincount(block, tally.correct + tally.wrong)

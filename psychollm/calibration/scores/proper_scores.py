@@ -1,7 +1,8 @@
 r"""Proper scores: losses whose expectation is smallest if confidence is the true probability.
 
 Let f be the confidence and y the outcome (1 = correct), and let bars denote means over questions.
-The Brier score, the logarithmic score and the Brier skill score are
+Equations (1) and (2) define the Brier score BS, the logarithmic score LS and the Brier skill score
+BSS.
 
 .. math:: \text{BS} = \overline{(f - y)^2}, \qquad
           \text{LS} = -\overline{y \ln f + (1 - y) \ln (1 - f)},                         \quad (1)
@@ -14,7 +15,8 @@ logarithmic score of a wrong answer with a confidence of 1 is infinite. Confiden
 clipped to [clip, 1 - clip] before the logarithm is computed, and clipped values are flagged.
 Scores are comparable only if they use the same `clip`, which is part of the name of the estimate.
 If a few wrong answers with a confidence of 1 dominate the score, the coverage of its 95 % interval
-is 91 % with 50 questions. Otherwise the coverage for all three scores is 93 to 97 %.
+is 91 % with 50 questions. In all other simulations, the coverage for all three scores is 93 to 97
+%.
 
 References
 ----------

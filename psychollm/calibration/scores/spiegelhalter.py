@@ -8,9 +8,9 @@ mean and variance, and z is approximately standard normal.
 
 The statistic z is positive if confidence is too extreme, and negative if confidence is not extreme
 enough. The test detects errors that change the mean Brier score, but not errors that cancel in the
-mean. Confidences of one half carry no information. If only 0, 1/2 and 1 occur, the variance is
-zero and z is undefined. With clusters or weights the variance is computed from sums over clusters,
-and its degrees of freedom account for errors in few clusters (equation 4 of
+mean. Confidences of one half carry no information. If only confidences of 0, 1/2 and 1 occur, the
+variance is zero and z is undefined. With clusters or weights the variance is computed from sums
+over clusters, and its degrees of freedom account for errors in few clusters (equation 4 of
 `psychollm.estimates.clustered`). With clusters or weights, the test rejects 2 to 7 % of calibrated
 models.
 

@@ -1,7 +1,7 @@
 """Abstention: whether models abstain when they should, and their accuracy on attempted questions.
 
-The positive class is "the model should abstain" (the question has no known answer); the positive
-prediction is "the model abstained":
+The positive class is "the model should abstain" (the question has no known answer), and the
+positive prediction is "the model abstained".
 
 ========= ============================== ==============================
 .         should abstain                 should answer

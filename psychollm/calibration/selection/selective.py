@@ -22,8 +22,8 @@ and above 1 for an order worse than random.
 
 Other authors compute the area with the trapezoidal rule, and the best area as r + (1 - r) ln(1 -
 r) with the error rate r. Areas by the trapezoidal rule differ from the areas used here by terms of
-order 1/n. With tied scores the difference is larger, because the trapezoidal rule replaces the
-curve of the expected risk by a straight line.
+order 1/n. With tied scores, the difference between the two rules is larger, because the
+trapezoidal rule replaces the curve of the expected risk by a straight line.
 
 With weights (scaled to mean one), a question of weight v counts as v answers. With weights, sums
 of 1/k become differences of the digamma function, which extends the harmonic numbers.

@@ -1,8 +1,8 @@
 r"""Areas under risk-coverage curves, exact with ties, with derivatives and intervals.
 
 Groups of tied answers are sorted by decreasing score. Let N answers with E errors precede a group
-of m answers with w errors, and let s = w/m. The contribution of this group to n times the AURC is
-f (`psychollm.kernels.selective`).
+of m answers with w errors, and let s = w/m. The contribution of the group to n times the AURC is f
+(`psychollm.kernels.selective`).
 
 .. math:: f = (E - N s)\,(H_{N+m} - H_N) + w.                                           \quad (1)
 
@@ -141,7 +141,7 @@ def _of_best(n: float, errors: float) -> tuple[tuple[float, float], tuple[float,
 
 
 def _closed_form(tally: Tally, values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Return standard errors (5,) and intervals (5, 2)."""
+    """Return standard errors (5,) and intervals (5, 2) of the five areas."""
     sums = sandwich(tally, gradients(tally))
     n, errors = (tally.correct + tally.wrong).sum(), tally.wrong.sum()
     bounds = np.array(

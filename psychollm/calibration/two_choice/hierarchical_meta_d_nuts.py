@@ -1,6 +1,6 @@
 r"""Hierarchical M-ratio by Hamiltonian Monte Carlo: Fleming's model in PyMC.
 
-Equation (1) defines the model for model s, response r and stimulus class i.
+Equation (1) defines the hierarchical model for language model s, response r and stimulus class i.
 
 .. math:: \text{responses} &\sim \text{Binomial}\big(\Phi(\pm d'_s/2 - c_s)\big), \qquad
           \text{ratings} \sim \text{Multinomial}\big(p(M_s d'_s, v_s, k_s)\big),           \\

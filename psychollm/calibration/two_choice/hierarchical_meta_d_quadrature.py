@@ -1,8 +1,9 @@
 r"""Hierarchical M-ratio by quadrature instead of Markov chains, in about a second.
 
 Let :math:`L_s(x)` be the profile likelihood of the log M-ratio of model s, maximised over d',
-criterion and confidence criteria (`psychollm.kernels.meta_d_group`). Equation (1) gives the
-likelihood of the group for :math:`x_s \sim N(\mu, \sigma)`.
+criterion and confidence criteria (`psychollm.kernels.meta_d_group`). If the log M-ratios
+:math:`x_s` have the distribution :math:`N(\mu, \sigma)`, equation (1) gives the likelihood of the
+group.
 
 .. math:: L(\mu, \sigma) = \prod_s \int L_s(x) \, \varphi_{\mu, \sigma}(x) \, dx.        \quad (1)
 
@@ -10,8 +11,8 @@ The profile likelihoods are interpolated linearly between the points of a grid a
 beyond its ends. Each integral is therefore a weighted sum, with weights from :math:`E(a - x)_+ =
 \sigma (z \Phi(z) + \varphi(z))`, :math:`z = (a - \mu)/\sigma`. The posterior of :math:`(\mu,
 \sigma)` is computed on a coarse grid, and then on a finer grid around its probability mass. The
-priors are Fleming's. The prior of :math:`\mu` is N(0, 1), and :math:`\sigma` is the product of a
-uniform variable on (0, 1) and a half-normal variable, with the density (2).
+priors follow Fleming (2017). The prior of :math:`\mu` is N(0, 1), and :math:`\sigma` is the
+product of a uniform variable on (0, 1) and a half-normal variable, with the density (2).
 
 .. math:: p(\sigma) = E_1(\sigma^2/2) / \sqrt{2 \pi}.                                    \quad (2)
 

@@ -94,8 +94,7 @@ class Abstention(Instrument[AbstentionScores]):
         Reasons why questions are unanswerable: missing_fact, false_premise, underspecified,
         unknowable_future, subjective, nonsense_entity.
     questions : iterable of Askable, Question or mapping, optional
-        Your own questions, for example from `read_askable`; your questions replace the generated
-        questions.
+        Your own questions, for example from `read_askable`, which replace the generated questions.
     licence : {"stated", "silent"}
         "stated": the prompt mentions that some questions have no answer, and that the model may
         say so. "silent": the prompt does not mention unanswerable questions.

@@ -1,8 +1,8 @@
 """Answerable questions, and questions that call for abstention.
 
 In a file of questions, a column such as answerable, should_abstain or is_impossible may mark
-unanswerable questions. Without such a column, a question is unanswerable if it has no right
-answers.
+unanswerable questions. Without a column of this kind, a question is unanswerable if it has no
+right answers.
 """
 
 from collections.abc import Iterable, Mapping

@@ -30,7 +30,7 @@ def read_numbered(
     Numbers may be at the start of lines ("1. ...", "Item 2: ...") or within one line ("1: 3, 2:
     4"), as in JSON. Without numbers, n lines or n comma-separated values are assigned in order. A
     number with two different answers is ambiguous. A missing answer has the outcome of the whole
-    reply, such as refused, or else is unreadable.
+    reply, such as `REFUSED`, or is `UNREADABLE`.
 
     Parameters
     ----------

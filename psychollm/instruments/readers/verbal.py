@@ -7,8 +7,8 @@ probabilities are the midpoints of the ranges. "Impossible" and "certain" are ad
 0 and 1. Common translations have the same value as the English expression.
 
 `CONFIDENCE_LEVELS` maps five levels of confidence to equal steps. Equal steps are a convention,
-because people and models differ in their use of these words. Any other mapping from phrases to
-values can be passed.
+because people and models differ in their use of words for confidence. Any other mapping from
+phrases to values can be passed.
 
 If phrases of a scale overlap, the longest phrase counts. A phrase with a modifier is a different
 phrase.

@@ -1,6 +1,6 @@
 """Rules that find the answer in a reply, for every form of answer.
 
-The first of six rules that finds evidence determines the answer.
+Of the following six rules, the first rule that finds evidence determines the answer.
 
 Rule 1 uses an answer that is marked or named as final (a box, an answer tag, a JSON field, "final
 answer:") or, if there is none, a named answer ("answer:", "the answer is"). Two different answers
@@ -24,10 +24,10 @@ the reply retracts ("scratch that", "let me recount", "no wait") does not count 
 follows. An answer that the reply only doubts ("wait, ...") is ambiguous, unless another answer is
 the only one that follows. Text after the next question is ignored, because models without
 instruction tuning continue with invented turns. An open choice ("yes or no"), a bound ("at least
-5") and two different mentions are ambiguous. Without evidence of an answer, the outcome is refused
-if the reply declines to answer, and unreadable otherwise. In a truncated reply, only rules 1 and
-2, the first line (rule 3) and the opening words apply, because later mentions may be intermediate
-results.
+5") and two different mentions are ambiguous. Without evidence of an answer, the outcome is
+`REFUSED` if the reply declines to answer, and `UNREADABLE` otherwise. In a truncated reply, only
+rules 1 and 2, the first line (rule 3) and the opening words apply, because later mentions may be
+intermediate results.
 """
 
 import re

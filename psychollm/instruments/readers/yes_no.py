@@ -273,7 +273,7 @@ class _YesNo(Form):
         return frozenset(values)
 
     def stands(self, text: str, one: Mention) -> bool:
-        """Return whether an answer counts; "yes, but I can't say" does not."""
+        """Return whether an answer counts; "yes, but I can't say" does not count."""
         return bool(
             not one.value or self._further or not declines(REASON_AFTER.split(text[one.end :])[0])
         )

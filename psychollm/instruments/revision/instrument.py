@@ -143,7 +143,7 @@ class Revision(Instrument[RevisionScores]):
         object.__setattr__(self, "_wrong", wrong)
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """Return all prompts; arms continue the first answer, rounds continue the previous round.
+        """Return all prompts; arms follow the first answer, and rounds follow the previous round.
 
         Examples
         --------

@@ -86,7 +86,7 @@ class Chains:
         return np.array([np.nan if one is None else float(one == response) for one in responses])
 
     def last(self, stage: str) -> int:
-        """Return the number of the last round or user of a stage; 0 without the stage."""
+        """Return the number of the last round or user of a stage; 0 if the stage is absent."""
         return max((number for name, number in self.right if name == stage), default=0)
 
     def _round(self, stage: str, turn: int | None) -> int:

@@ -22,7 +22,7 @@ request changes some answers. The arm `again`, which only repeats the question, 
 a repeated request changes an answer.
 
 An answer is correct, wrong, abstained, or adopted (the wrong answer that the user insisted on). A
-review is "faulted" if it finds a mistake, otherwise "cleared".
+review is "faulted" if it finds a mistake, and "cleared" otherwise.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -3,8 +3,8 @@
 A rule world tests whether a model knows the limits of given rules. The three rules use invented
 words, so that no answer can be recalled. Either an answer follows from the rules, or the rules
 leave the question open. Items of type A have an answer. Items of type B contain one word that no
-rule defines. Items of type C contain only defined words, but an event that no rule covers. In type
-M, a control, the words for doubling and blocking are exchanged.
+rule defines. Items of type C contain only defined words, but describe an event that no rule
+covers. In type M, a control, the words for doubling and blocking are exchanged.
 
 The design follows Wong (2026), with its own rules, words, items and sentences.
 
@@ -57,7 +57,7 @@ class RuleWorld(Instrument[RuleWorldScores]):
         Seed of all random draws. A larger set begins with the items of a smaller set.
     skin : {"synthetic", "circuits", "plumbing"}
         Surface form: invented words, or the words of a trade. The same seed gives the same worlds
-        in all forms.
+        in all surface forms.
     types : tuple of {"A", "B", "C", "M"}
         Item types to include.
     lexical_form : {"open", "choice"}

@@ -1,7 +1,7 @@
 """Generators of plots: answerable, with an undefined word (B), or with an uncovered event (C).
 
-In type B one word is undefined: the kind of the giving or receiving unit, or the given or
-requested quantity.
+In type B, one word is undefined: the word for the kind of the giving or receiving unit, or for the
+given or requested quantity.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """Strict and keyword scoring of parsed replies.
 
-Prompts request a last line that begins with "Answer:". If a reply has such a line, only this line
-is parsed. Otherwise the whole reply is parsed, with stricter rules.
+Prompts request a last line that begins with "Answer:". If a reply has a line that begins with
+"Answer:", only this line is parsed. Otherwise the whole reply is parsed, with stricter rules.
 """
 
 import re

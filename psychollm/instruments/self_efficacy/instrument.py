@@ -143,8 +143,8 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
         Whether ratings are requested in the conversation with the tasks, or in a separate
         conversation that only names the kind of task.
     followups : tuple of {"neutral", "sceptical", "encouraging", "too_modest"}
-        Wordings of the question whether the model maintains its ratings, each in its own branch of
-        the conversation ("none" on the command line for no question).
+        Wordings of the follow-up question, which asks whether the model maintains its ratings,
+        each in its own branch of the conversation ("none" on the command line for no question).
     personas : tuple of {"plain", "mechanistic", "anthropomorphic", "expert", "novice", "cautious"}
         Personas that the model is given.
     graded : bool
@@ -265,7 +265,7 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
             Parsed replies, either by prompt key or in the order of `prompts`; None marks a failed
             call.
         feedback : sequence of Prompt
-            Prompts of the second stage; empty if it was not administered.
+            Prompts of the second stage; empty if the second stage was not administered.
 
         Examples
         --------

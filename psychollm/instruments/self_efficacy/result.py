@@ -117,12 +117,12 @@ class SelfEfficacyScores(Result):
 
     @property
     def floor(self) -> BoolArray:
-        """Whether every rating of a row is the lowest (rows,)."""
+        """Whether every rating of a row is at the lowest point (rows,)."""
         return np.asarray(self.at_lowest == 1.0)
 
     @property
     def ceiling(self) -> BoolArray:
-        """Whether every rating of a row is the highest (rows,)."""
+        """Whether every rating of a row is at the highest point (rows,)."""
         return np.asarray(self.at_highest == 1.0)
 
     def to_frame(self, model: Any = "model") -> "pd.DataFrame":

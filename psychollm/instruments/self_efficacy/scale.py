@@ -64,7 +64,7 @@ class Scale:
     low : int
         Number of the lowest point.
     reversed : tuple of int
-        Numbers, from 1, of items that state the opposite of the measured property.
+        Positions, from 1, of items that state the opposite of the measured property.
     source : str
         Source of the text and permission to use it.
 
@@ -181,7 +181,7 @@ def read_scale(path: str | PathLike[str]) -> Scale:
     ------
     InputError
         If the content does not match the suffix, has an unknown field or column, lacks items, or
-        violates a condition of `Scale`. The message names the file.
+        violates a condition of `Scale`. The error message names the file.
 
     Examples
     --------

@@ -82,7 +82,7 @@ def next_item(text: str, anchors: Sequence[str], low: int) -> str:
 
 
 def follow_up(phrasing: str, n: int, *, numbered: bool) -> str:
-    """Return the question whether the model maintains its ratings."""
+    """Return the question that asks whether the model maintains its ratings."""
     order = "" if numbered else " in the order in which the statements came"
     return (
         f"{PHRASINGS[phrasing]} Then give all {n} ratings once more{order}, changed or not: "

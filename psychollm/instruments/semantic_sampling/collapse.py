@@ -5,9 +5,9 @@ have the same meaning whenever a key is equal (the text, its normal form, the va
 the classes are equivalence classes. A relation :math:`a \sim b` between two answers (numbers
 within a tolerance, mutual entailment, the verdict of a judge) need not be transitive. With a
 tolerance of 0.5, for example, 1.4 is related to 1.0 and to 1.8, which are not related to each
-other. For such a relation, classes are formed by leaders. Answers are processed in order of
-decreasing frequency; ties are ordered by length, then alphabetically. Each answer joins the first
-leader to which it is related, as in (1), or becomes a leader itself.
+other. For a relation that is not transitive, classes are formed by leaders. Answers are processed
+in order of decreasing frequency; ties are ordered by length, then alphabetically. Each answer
+joins the first leader to which it is related, as in (1), or becomes a leader itself.
 
 .. math:: B(a) = \min \{ j : a \sim \ell_j \}.                                            \quad (1)
 

@@ -1,7 +1,8 @@
 """Parse the answer in a reply, according to the form of the prompt.
 
-A base model continues the text. Its first line is the answer, and further questions that the model
-invents are ignored. With reasoning, the line that begins with "Answer:" is the answer.
+A base model continues the text. The first line of the continuation is the answer, and further
+questions that the model invents are ignored. With reasoning, the line that begins with "Answer:"
+is the answer.
 
 An instructed model is asked only for the answer. The whole reply is the answer, unless a line
 marks the answer.

@@ -60,8 +60,8 @@ class Wagering(Instrument[WageringScores]):
     questions : iterable of Question or mapping
         Questions with right answers; see `read_questions`.
     form : {"choice", "open"}
-        "choice": the model chooses between two answers, as signal detection theory requires;
-        guessing is right half of the time. "open": the model writes its answer.
+        "choice": the model chooses between two answers, as signal detection theory requires; a
+        guess is right half of the time. "open": the model writes its answer.
     payoff : {"quadratic", "even"}
         Available stakes: six lines, of which the line of the model's true probability is best, or
         a stake of one or two points.
