@@ -89,7 +89,7 @@ def _quartimax(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def oblimin(gamma: float = 0.0) -> Criterion:
-    """Return direct oblimin (3); gamma is 0 for quartimin, and lower for smaller correlations."""
+    """Return the direct oblimin criterion (3); lower values of gamma reduce correlations."""
 
     def evaluate(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
         squares = loadings**2

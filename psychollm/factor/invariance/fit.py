@@ -121,7 +121,7 @@ def sample_of(correlations: GroupCorrelations, model: LoadingPattern) -> tuple[S
 
 
 def _selected(part: Any, kept: Labels, name: Hashable) -> Any:
-    """Return the items of the model in order."""
+    """Return the correlations of one group for the items of the model, in order."""
     absent = [label for label in kept if label not in set(part.labels)]
     if absent:
         msg = f"{listed(absent)} are not in group {name!r}: all groups need all items"

@@ -183,7 +183,7 @@ class FullInformation(Expects, Result):
     Attributes
     ----------
     loadings, thresholds : ndarray of shape (k,)
-        Estimates; NaN for omitted models, with an entry in `reasons`.
+        Estimated loadings and thresholds; NaN for omitted models, with an entry in `reasons`.
     se_loadings, se_thresholds : ndarray of shape (k,)
         Standard errors from cross products of the score vectors; NaN at the bound.
     at_bound : ndarray of shape (k,)
@@ -245,7 +245,7 @@ def full_information(
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Binary answers. Zero-variance models are omitted, with a reason.
+        Binary answers. Zero-variance models are omitted, and `reasons` gives the reason.
     start : PairwiseLikelihood, optional
         Result of `pairwise_likelihood` for the same table, as starting values.
     progress : bool

@@ -457,6 +457,6 @@ def _posterior(
     n: FloatArray,
     axis: str = "model",
 ) -> Estimate:
-    """Return posterior means with percentiles."""
+    """Return posterior means with percentile intervals."""
     flags = first_reason((n == 0, Reason.NO_ANSWERS))
     return _estimate(name, draws.mean(axis=0), draws, level, labels, axis, n=n, flags=flags)

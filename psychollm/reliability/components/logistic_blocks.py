@@ -127,7 +127,7 @@ class Design:
 
 
 def one_hot(codes: IntArray) -> FloatArray:
-    """Return indicators of the groups of labels (codes, groups)."""
+    """Return the indicator matrix of group codes (codes, groups)."""
     return np.eye(int(codes.max()) + 1)[codes]
 
 

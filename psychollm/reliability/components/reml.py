@@ -271,7 +271,7 @@ def _patterns(cells: FloatArray) -> _Patterns:
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Terms (4) and other terms of the likelihood of some patterns, for given components."""
+    """Likelihood terms, including (4), for some patterns of missing cells."""
 
     n: FloatArray  # (patterns,)
     H: FloatArray  # (patterns, columns, columns)

@@ -126,8 +126,8 @@ def mixed_model(
         Reference condition, with which all other conditions are compared; by default the condition
         of the first row.
     bootstrap : int or Bootstrap
-        Number of parametric resamples, which are used for `bootstrap_p_value`, the draws of means
-        and contrasts, and the intervals of the variances.
+        Number of samples in the parametric bootstrap, which are used for `bootstrap_p_value`, the
+        draws of means and contrasts, and the intervals of the variances.
     level : float
         Coverage of the intervals, between 0 and 1. Intervals of means and contrasts use Student's
         t; intervals of variances are pivotal percentiles.

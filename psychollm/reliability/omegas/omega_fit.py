@@ -1,9 +1,9 @@
 r"""Hierarchical factor solution from which omega is computed, in the sample and in resamples.
 
 Factors are extracted, rotated obliquely and divided into a general factor and group factors. In a
-resample, the iteration starts at the uniquenesses of the sample, and at the axes whose loadings
-are closest to the sample loadings. Factors therefore keep their order and meaning, and the search
-over many starting values is required only once.
+resample, the iteration starts at the uniquenesses of the sample and at the axes whose loadings are
+closest to the sample loadings. Factors therefore keep their order and meaning, and the search over
+many starting values is required only once.
 
 With loadings g on the general factor and :math:`F_j` on group factor j, uniquenesses u, and V the
 sum of all correlations,

@@ -102,7 +102,7 @@ def independent_units(paired: BoolArray, clusters: IntArray | None) -> int:
 
 
 def _computed(panel: Panel, counts: FloatArray) -> FloatArray:
-    """Return all outputs of all models (resamples, models, outputs), in small blocks."""
+    """Return the outputs of all models (resamples, models, outputs), computed in blocks."""
     outputs = np.empty((counts.shape[0], len(panel.members), len(panel.names)))
     for start in range(0, counts.shape[0], _ROWS):
         block = slice(start, start + _ROWS)
@@ -119,7 +119,7 @@ class _Parts:
     replicates: Replicates  # (models, outputs)
 
     def estimate(self, output: int) -> Estimate:
-        """Return the estimate of one output."""
+        """Return the estimate of one output, such as a coefficient."""
         panel = self.panel
         bootstrapped = self.replicates.each(slice(None), output).estimate(
             panel.names[output],

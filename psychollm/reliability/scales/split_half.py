@@ -219,8 +219,8 @@ def split_half(
     max_splits : int
         Largest number of splits to enumerate; the default suffices for up to 24 items.
     n_splits : int
-        Number of random splits if there are more than `max_splits` splits. The maximum and the
-        minimum are then found by a local search that starts from random splits, and are flagged.
+        Number of random splits if there are more than `max_splits` splits. With random splits, the
+        maximum and the minimum are found by a local search from the best splits, and are flagged.
         The mean has a closed form and always refers to all splits.
     interval : {"jackknife", "bootstrap"}
         Interval method for the mean; the jackknife over respondents uses the scale log(1 - x).
