@@ -324,7 +324,7 @@ class Progress(Protocol):
         """Advance the progress bar by `n` units."""
 
     def close(self) -> None:
-        """Release the terminal line."""
+        """Release the terminal line of the progress bar."""
 
 
 class _Silent:

@@ -1,8 +1,8 @@
 r"""Output of text in which control characters are escaped.
 
 A label, a reply or a path may contain escape sequences, marks that change the writing direction,
-or line breaks, which a terminal or page would act on. `visible` escapes them as JSON does, for
-example as ``\u001b``. `on_screen` also escapes characters that the stream cannot encode.
+or line breaks, which a terminal or page would act on. `visible` escapes control characters as JSON
+does, for example as ``\u001b``. `on_screen` also escapes characters that the stream cannot encode.
 """
 
 import codecs

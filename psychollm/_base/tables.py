@@ -136,7 +136,7 @@ def _plain_column(name: str, values: Sequence[Any], digits: int) -> _Column:
 
 
 def is_p_value(name: str) -> bool:
-    """Return whether a column of this name contains p-values."""
+    """Return whether a column with the given name contains p-values."""
     if name in {"adjusted", "single_step", "step_down", "uniform", "nonuniform"}:
         return True
     return _P.search(name) is not None and not name.endswith("_se")

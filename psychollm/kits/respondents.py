@@ -99,7 +99,7 @@ class Respondents(ABC):
 
     @abstractmethod
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Return the reply of the model with this index to a prompt."""
+        """Return the reply of the model with the given index to a prompt."""
 
     def judge(self, turns: Turns) -> str:
         """Return the reply of a judge."""

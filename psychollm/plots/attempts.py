@@ -29,7 +29,7 @@ def plot_attempts(result: "Attempts", *, ax: "Axes | None" = None) -> "Axes":
 
     The mark is the probability of success in one attempt. The bar extends from the probability of
     success in all attempts to the probability of success in at least one attempt. The best model
-    is on top. ``result.to_frame()`` returns the numbers.
+    is on top. ``result.to_frame()`` returns the plotted numbers.
 
     Parameters
     ----------

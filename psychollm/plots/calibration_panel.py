@@ -31,7 +31,7 @@ def plot_calibration_panel(
     """Draw estimates with intervals, with one panel per metric and one row per model.
 
     In each panel, the dashed line marks the value of uninformative or perfectly calibrated
-    confidence. ``panel.to_frame()`` returns the numbers.
+    confidence. ``panel.to_frame()`` returns the plotted numbers.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ def plot_comparison(result: "Comparison", *, ax: "Axes | None" = None) -> "Axes"
 
     Each tier of models has one colour and background. A tier ends before the first model that is
     significantly worse than the tier's best model. The intervals of ranks on the right are
-    simultaneous. ``result.to_frame()`` returns the numbers.
+    simultaneous. ``result.to_frame()`` returns the plotted numbers.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ def plot_correlation(
 
     Dots mark pairs whose 2 x 2 table has an empty cell, so that the correlation depends on the
     continuity correction or is at the bound. Undefined pairs are grey. ``result.to_frame()``
-    returns the numbers.
+    returns the plotted numbers.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def plot_sensitivity(result: "Sensitivity", *, ax: "Axes | None" = None) -> "Axe
     """Draw the eigenvalues under each continuity correction, as proportions.
 
     Differences in an eigenvalue between rows are due to the correction, not to the models. Points
-    to the left of zero are negative eigenvalues. ``result.shares`` contains the numbers.
+    to the left of zero are negative eigenvalues. ``result.shares`` contains the plotted numbers.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def plot_residuals(
     """Draw standardised residuals of pairs; orange pairs agree more than expected from one factor.
 
     Under one factor, about one pair in twenty exceeds two standard errors. Dots mark pairs whose
-    residual exceeds three standard errors. ``result.to_frame()`` returns the numbers.
+    residual exceeds three standard errors. ``result.to_frame()`` returns the plotted numbers.
 
     Parameters
     ----------

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 def plot_difficulty(study: Difficulty, *, ax: "Axes | None" = None) -> "Axes":
     """Draw the score of every question against its out-of-sample prediction.
 
-    On the dashed line, prediction and score are equal. ``study.to_frame()`` returns the numbers.
+    On the dashed line, prediction and score are equal. ``study.to_frame()`` returns the plotted
+    numbers.
 
     Parameters
     ----------

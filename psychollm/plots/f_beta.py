@@ -41,7 +41,7 @@ def plot_f_beta(result: "FBeta", *, ax: "Axes | None" = None) -> "Axes":
     dotted elsewhere. Models that are best for some value of beta are coloured, and have bootstrap
     bands for these values of beta; the strip on top names them. The dashed and the dash-dotted
     lines are the two baselines, each maximised over models. ``result.to_frame()`` returns the
-    numbers.
+    plotted numbers.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None)
     hollow diamonds do not. The left inset shows the first eigenvalues with the null distributions
     under independence and under one factor. The right inset shows the R squared of the quadratic
     fit and its distribution under one factor. ``result.spectrum`` and ``result.one_factor``
-    contain the numbers.
+    contain the plotted numbers.
 
     Parameters
     ----------

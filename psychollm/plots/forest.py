@@ -173,7 +173,7 @@ def plot_comparisons(
     """Draw differences of all pairs of models, row minus column; dots mark significant pairs.
 
     A dot means that the adjusted p-value is below one minus the level. Models are sorted by their
-    mean difference from the other models. ``result.to_frame()`` returns the numbers.
+    mean difference from the other models. ``result.to_frame()`` returns the plotted numbers.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def plot_boundary_rates(study: "InferenceBoundary", *, ax: "Axes | None" = None)
 
     Models are sorted by certainty inversion (the difference between the pass rates of two types of
     questions), with the largest on top. Names of models with a significant inversion are bold.
-    ``study.to_frame()`` returns the numbers.
+    ``study.to_frame()`` returns the plotted numbers.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ def plot_item_curves(
     """Draw characteristic or information curves of items over ability.
 
     Selected items are coloured, and the others are grey. By default, up to eight items, from the
-    lowest to the highest slope, are coloured. `information` returns the numbers.
+    lowest to the highest slope, are coloured. `information` returns the plotted numbers.
 
     Parameters
     ----------

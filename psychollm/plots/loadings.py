@@ -42,7 +42,7 @@ def plot_loadings(
 
     The mark of a variable's largest loading is filled, and the others are hollow. A star marks a
     Heywood case, that is, a variable without unique variance. ``solution.to_frame()`` and
-    ``errors.to_frame()`` return the numbers.
+    ``errors.to_frame()`` return the plotted numbers.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def plot_pairwise_calibration(
     answered with yes and the second with no. The size of a point represents its number of
     questions. The expected difference assumes no self-knowledge; on the line y = x, confidence
     adds no information. The cross is the pooled value with its interval. ``result.to_frame()``
-    returns the numbers.
+    returns the plotted numbers.
 
     Parameters
     ----------

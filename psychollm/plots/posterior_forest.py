@@ -40,7 +40,7 @@ def plot_posterior_forest(
 
     The density of the posterior draws is above each interval. With more than sixty rows, only the
     thirty highest and the thirty lowest rows are drawn. ``to_frame()`` and ``draws`` contain the
-    numbers.
+    plotted numbers.
 
     Parameters
     ----------

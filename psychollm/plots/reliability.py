@@ -204,7 +204,7 @@ def plot_reliability(
     line is the isotonic curve, and rings are observed accuracies, sized by the number of answers.
     For binned errors, the line connects the bins, which have Wilson intervals. For smooth
     calibration errors, the line is the smooth curve. ``result.curve(model)``, ``result.bins`` or
-    ``result.curve`` contains the numbers.
+    ``result.curve`` contains the plotted numbers.
 
     Parameters
     ----------

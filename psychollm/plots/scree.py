@@ -61,7 +61,7 @@ def plot_scree(
 ) -> "Axes":
     """Draw observed eigenvalues with the 90 % range of the replicates of each null distribution.
 
-    The method ``to_frame`` of each null distribution returns the numbers.
+    The method ``to_frame`` of each null distribution returns the plotted numbers.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def plot_retention(result: Retention, *, ax: "Axes | None" = None) -> "Axes":
     """Draw the number of factors that each rule retains; the most frequent number is shaded.
 
     ``plot_scree(result.parallel)`` draws the eigenvalues. ``result.to_frame()`` returns the
-    numbers.
+    plotted numbers.
 
     Parameters
     ----------

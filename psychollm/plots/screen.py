@@ -30,7 +30,7 @@ def plot_screen(result: "Screen", *, ax: "Axes | None" = None) -> "Axes":
     """Draw the AUROC of yes and no answers against yes rates; flagged models are labelled.
 
     If correctness is unknown, the models are drawn in a single row. ``result.to_frame()`` returns
-    the numbers and the reasons.
+    the plotted numbers and the reasons.
 
     Parameters
     ----------

@@ -134,7 +134,7 @@ def plot_null(
     Raises
     ------
     ShapeError
-        If the statistic has no entry at this index.
+        If the statistic has no entry with the given index.
 
     Examples
     --------

@@ -36,7 +36,7 @@ def plot_self_efficacy(study: "SelfEfficacyStudy", *, ax: "Axes | None" = None) 
 
     Bars are Student's t intervals over repeats of a model. A mark has no bar if the model has one
     administration or identical repeats. The axis is the full range of the scale; the band extends
-    one SD to either side of people's mean score. ``study.totals`` contains the numbers.
+    one SD to either side of people's mean score. ``study.totals`` contains the plotted numbers.
 
     Parameters
     ----------

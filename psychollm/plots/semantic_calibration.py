@@ -36,7 +36,7 @@ def plot_semantic_calibration(
     A ring represents all questions with the same proportion; its area increases with their number.
     The grey line and band show the expectation for a calibrated model with the same number of
     samples. The line is below the diagonal, because the largest of several proportions
-    overestimates its probability. ``study.curves()`` returns the numbers.
+    overestimates its probability. ``study.curves()`` returns the plotted numbers.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ def plot_steering_match(study: SteeringMatch, *, figure: "Figure | None" = None)
     shows the agreement with each target on held-out questions; bars start at the agreement of a
     constant answer. The lower panels show :math:`R^2` and held-out kappa for the direction and the
     controls, with their null distributions under permuted questions. ``study.to_frame()``,
-    ``study.controls_frame()`` and ``study.null`` contain the numbers.
+    ``study.controls_frame()`` and ``study.null`` contain the plotted numbers.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def plot_type2_roc(
     The dashed line is the expected curve for uninformative confidence. The legend lists the AUROC
     of each curve with its interval, or the reason why a curve is missing, with the best model
     first. With up to three models, all curves have bands. ``result.criteria_frame()`` and
-    ``result.to_frame()`` return the numbers.
+    ``result.to_frame()`` return the plotted numbers.
 
     Parameters
     ----------

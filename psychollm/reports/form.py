@@ -41,7 +41,7 @@ def write_form(
     Returns
     -------
     Path
-        Path of the file.
+        Path of the written file.
 
     Raises
     ------

@@ -52,7 +52,7 @@ def write_report(
     Returns
     -------
     Path
-        Path of the file.
+        Path of the written file.
 
     Raises
     ------

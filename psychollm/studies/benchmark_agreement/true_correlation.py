@@ -73,7 +73,7 @@ def true_correlation(
     Parameters
     ----------
     means : ndarray (models, 2)
-        Mean scores in two benchmarks.
+        Mean scores of the models in two benchmarks.
     errors : ndarray (models, 2, 2)
         Covariance matrix of each model's sampling errors.
     level : float

@@ -143,7 +143,7 @@ class Dimensionality(Study, Result):
     excluded : mapping
         Excluded models, with the reasons for exclusion.
     alpha : float
-        Level of the tests.
+        Significance level of the tests.
     labels : tuple
         Names of the k models included.
     """
@@ -319,7 +319,7 @@ class Tested(Protocol):
 
     @property
     def alpha(self) -> float:
-        """Level of the tests."""
+        """Significance level of the tests."""
 
 
 def told_tests(result: Tested, rows: tuple[str, ...]) -> Finding:

@@ -61,7 +61,7 @@ class SharedSignals(Study, Result):
     reasons : tuple
         Reason why a loading is undefined, or "".
     alpha : float
-        Level of the tests.
+        Significance level of the tests.
     labels : tuple
         Names of the models.
     """
@@ -149,8 +149,8 @@ def shared_signals(
         second factor, because each such replicate takes at least ten times as long as a replicate
         of another test.
     alpha : float
-        Level of the tests. The level must be at least 1 / (n_null + 1), the smallest possible
-        p-value.
+        Significance level of the tests. The level must be at least 1 / (n_null + 1), the smallest
+        possible p-value.
     rng : Generator, int or None
         Random generator or seed.
     n_jobs : int or None

@@ -141,12 +141,12 @@ def dimensionality(
         questions (columns), with models as units.
     empty_cells, missing : str
         Treatment of empty cells and of missing answers in the plain spectrum (see `tetrachoric`).
-        These options do not affect the verdict on the number of factors.
+        `empty_cells` and `missing` do not affect the verdict on the number of factors.
     n_null : int
         Number of replicates of each null distribution. With 499 replicates, a p-value of .05 has a
         Monte Carlo error of .01.
     alpha : float
-        Level of the tests.
+        Significance level of the tests.
     rng : Generator, int or None
         Seed of all replicates.
     n_jobs : int or None

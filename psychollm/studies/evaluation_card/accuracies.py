@@ -7,24 +7,24 @@ generalised accuracy :math:`G_m` is the mean over the question population:
 .. math:: B_m = \frac1Q \sum_q \pi_{mq}, \qquad G_m = \operatorname{E}_q[\pi_{mq}].       \quad (1)
 
 In answered cells, the observed scores estimate the probabilities. The crossed mixed model predicts
-the probabilities of the other cells, assuming that these cells are missing at random given its
-effects. Let :math:`v_{mq}` be the variance of one answer, :math:`n_{mq}` the number of answers,
-and :math:`P_m` the sum of the predictions for missing cells. Equation (2) gives the sampling
-variances of both accuracies:
+the probabilities of unanswered cells, assuming that cells are missing at random given the effects
+in the model. Let :math:`v_{mq}` be the variance of one answer, :math:`n_{mq}` the number of
+answers, and :math:`P_m` the sum of the predictions for missing cells. Equation (2) gives the
+sampling variances of both accuracies:
 
 .. math:: \operatorname{Var}(\hat B_m) = \frac{1}{Q^2} \Bigl((1 + 2 \rho_m)
           \sum_{q \text{ answered}} \frac{v_{mq}}{n_{mq}} + \operatorname{Var}(P_m)\Bigr),
           \qquad
           \operatorname{Var}(\hat G_m) = \operatorname{Var}(\hat B_m) + \frac{V_m}{Q}.    \quad (2)
 
-Here V is the variance of the probabilities between questions of one domain. :math:`\rho` is the
-sum of v over missing cells divided by the sum of v over answered cells; it accounts for the effect
-of errors in answered cells on the predictions. Repeated answers give an estimate of v, the
-variance of one answer. Without repeats, the mixed model estimates v, which then includes the
-interaction of model and question, so the interval of :math:`B_m` is conservative. The interval of
-:math:`B_m` is not meaningful for a model that always gives the same answer to a question, because
-its :math:`B_m` is known exactly. The interval of :math:`G_m` needs no repeats: one answer to a
-randomly drawn question is correct with probability :math:`G_m`.
+Here V is the variance of the probabilities between questions of one domain. The ratio :math:`\rho`
+is the sum of v over missing cells divided by the sum of v over answered cells. The ratio accounts
+for the effect of errors in answered cells on the predictions. Repeated answers give an estimate of
+v, the variance of one answer. Without repeats, the mixed model estimates v, which then includes
+the interaction of model and question, so the interval of :math:`B_m` is conservative. The interval
+of :math:`B_m` is not meaningful for a model that always gives the same answer to a question,
+because its :math:`B_m` is known exactly. The interval of :math:`G_m` needs no repeats: one answer
+to a randomly drawn question is correct with probability :math:`G_m`.
 
 Domains are strata: the question population has the same domains in the same proportions. With
 clusters, the robust variance of `mean_score` replaces :math:`V_m / Q` and the variance of the

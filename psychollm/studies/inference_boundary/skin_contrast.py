@@ -46,7 +46,7 @@ def skin_contrast(
     kind : hashable
         Type of question.
     first, second : hashable
-        Labels of the two skins.
+        Labels of the two skins to contrast.
     bootstrap : int or Bootstrap
         Number of resamples of worlds with all their surface forms; resamples are the same for all
         models.

@@ -2,17 +2,17 @@ r"""Correct judged scores by human labels: estimate, errors and interval.
 
 A judge gave verdicts on the N answers of a model, and people labelled n of them; y denotes a
 label. Let g be the verdict minus its mean over all N answers, and :math:`w_q` the weights of the
-labelled answers, which sum to one and are inversely proportional to the inclusion probabilities
-:math:`\pi_q`. The difference estimator (`psychollm.estimates.corrected`) uses the prediction
-:math:`\bar y + \lambda (g_q - \bar g)`:
+labelled answers. The weights sum to one and are inversely proportional to the inclusion
+probabilities :math:`\pi_q`. The difference estimator (`psychollm.estimates.corrected`) uses the
+prediction :math:`\bar y + \lambda (g_q - \bar g)`:
 
 .. math:: \hat\theta = \sum_q w_q (y_q - \lambda g_q), \qquad
           \lambda = \frac{\sum_q w_q (g_q - \bar g)(y_q - \bar y)}
                          {\sum_q w_q (g_q - \bar g)^2}.                                   \quad (1)
 
-This estimator is known as prediction-powered inference with a tuned weight (PPI++). For binary
-verdicts, the estimator is the mean of the labels within each verdict, weighted by the frequency of
-the verdict. An uninformative judge has a weight near zero.
+The difference estimator is known as prediction-powered inference with a tuned weight (PPI++). For
+binary verdicts, the estimator is the mean of the labels within each verdict, weighted by the
+frequency of the verdict. An uninformative judge has a weight near zero.
 
 Let :math:`e_q` be the residuals of (1) and :math:`h_q` their leverages. The errors of models i and
 j have the covariance

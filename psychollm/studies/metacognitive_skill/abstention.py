@@ -2,8 +2,8 @@
 
 Abstention is scored by rules or by a judge, overall and by scenario. A mismatch is a reasoning
 trace that expresses doubt but ends in a confident answer. A judge who sees the trace may attribute
-the doubts of the trace to the answer, so mismatch rates are reported separately for judges with
-the trace, judges without it, and rules.
+the doubts of the trace to the answer. Mismatch rates are therefore reported separately for rules,
+for judges with the trace and for judges without it.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def revision_skill(
     Parameters
     ----------
     scores : mapping of label to RevisionScores
-        Scores of each model.
+        Revision scores of each model.
     people : DataFrame or path, optional
         Correct answers of people at the same stages, as returned by `read_people`.
     level : float
@@ -122,7 +122,7 @@ def revision_skill(
     Raises
     ------
     InputError
-        If there is no model.
+        If no model is passed.
 
     Examples
     --------
