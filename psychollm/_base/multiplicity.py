@@ -44,7 +44,7 @@ def adjust_p_values(p_values: Any, *, method: Adjustment = "holm") -> FloatArray
     Raises
     ------
     OptionError
-        If the method does not exist or a p-value is not inside [0, 1].
+        If the method is unknown or a p-value is not inside [0, 1].
 
     Examples
     --------

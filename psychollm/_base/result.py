@@ -122,7 +122,7 @@ class Result(Record):
         InputError
             If the result has no table.
         OptionError
-            If a column does not exist.
+            If a column is not in the table.
         """
         return table_of(self, digits=digits, columns=columns).markdown()
 
@@ -150,7 +150,7 @@ class Result(Record):
         InputError
             If the result has no table.
         OptionError
-            If a column does not exist, or a label has no caption.
+            If a column is not in the table, or a label has no caption.
         """
         table = table_of(self, digits=digits, columns=columns)
         return table.latex(caption=caption, label=label)

@@ -19,7 +19,7 @@ MAY_BE_LOGS = frozenset({"", ".eval", ".json", ".jsonl"})  # suffixes of folders
 
 @dataclass(frozen=True, kw_only=True)
 class Clustered:
-    """Option for clusters of questions."""
+    """Option that names the clusters of questions."""
 
     clusters: Path | None = option(
         "the cluster of each question: a file with a question and its cluster per line",

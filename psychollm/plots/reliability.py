@@ -224,7 +224,7 @@ def plot_reliability(
     Raises
     ------
     LabelError
-        If the model does not exist.
+        If the model is not in the result.
     OptionError
         If `band` is not a valid option, or if the result has no reliability diagram.
 

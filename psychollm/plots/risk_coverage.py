@@ -68,7 +68,7 @@ def plot_risk_coverage(
     Raises
     ------
     LabelError
-        If the model does not exist.
+        If the model is not in the result.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def plot_risk_coverage_grid(
     Raises
     ------
     LabelError, OptionError
-        If the model does not exist, or `columns` is not a positive whole number.
+        If the model is not in the result, or `columns` is not a positive whole number.
 
     Examples
     --------

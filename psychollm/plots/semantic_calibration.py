@@ -52,7 +52,7 @@ def plot_semantic_calibration(
     Raises
     ------
     LabelError
-        If an arm does not exist.
+        If an arm is not in the study.
     OptionError
         If `columns` is not a positive whole number.
 

@@ -51,7 +51,7 @@ def plot_type2_roc(
     Raises
     ------
     LabelError
-        If the model does not exist.
+        If the model is not in the result.
 
     Examples
     --------

@@ -120,7 +120,8 @@ class Dimensionality(Study, Result):
         Number of factors; 2 means more than one factor, even after allowing for lapses. The
         verdict reports whether the second factor is minor.
     shared_test, one_factor_test : ResidualTest
-        Tests of no factor and of one normal factor, which need no continuity correction.
+        Tests of the hypotheses of no factor and of one normal factor, which need no continuity
+        correction.
     second_share : ResidualTest
         Second factor's proportion of variance by pairwise likelihood, compared with one-factor
         replicates.

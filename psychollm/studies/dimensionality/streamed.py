@@ -46,7 +46,7 @@ class SharedSignals(Study, Result):
         Number of factors; 2 means more than one factor, even after allowing for lapses. The
         verdict reports whether the second factor is minor.
     shared_test, one_factor_test : ResidualTest
-        Tests of no factor and of one normal factor.
+        Tests of the hypotheses of no factor and of one normal factor.
     second_share : ResidualTest
         Second factor's proportion of variance by pairwise likelihood, compared with one-factor
         replicates.

@@ -166,7 +166,7 @@ def _between(
     clusters: IntArray | None,
     domains: IntArray | None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return V of (2), the variance within domains or robust to clusters; degrees of freedom."""
+    """Return the variance V in (2), within domains or robust to clusters, and its df."""
     known = cells.answered
     if clusters is not None:
         mean = clustered_mean(np.where(known > 0, cells.mean, np.nan), known, clusters)

@@ -100,7 +100,7 @@ class Card(Attempted, OfScores, WithLabels):
         return replace(found, in_files=("questions",))
 
     def _call(self, log: "ScoreLog") -> tuple[Call, Made]:
-        """Return the call of `evaluation_card`, and its inputs after reading and checking."""
+        """Return the call of `evaluation_card`, and the inputs of the call, read and checked."""
         reading = self.reading_of(self.logs, self._kept())
         made: Made = {id(reading): log}
         options: dict[str, Any] = {}

@@ -347,7 +347,7 @@ def evaluation_card(
     Returns
     -------
     EvaluationCard
-        Models are sorted by score. Values without an interval have a flag with the reason.
+        Models are sorted by score. Values without an interval have a flag that gives the reason.
 
     Raises
     ------

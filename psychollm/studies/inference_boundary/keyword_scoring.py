@@ -24,8 +24,8 @@ def keyword_scoring(
 ) -> tuple[Estimate | None, Estimate | None]:
     """Return the pass rate by keyword, and its difference from the strict rate, paired by answer.
 
-    A keyword score accepts any word of doubt. Both results are None if the keyword score and the
-    strict score never differ.
+    A keyword score counts any answer with a word of doubt as passed. Both results are None if the
+    keyword score and the strict score never differ.
     """
     if "keyword" not in answers:
         return None, None

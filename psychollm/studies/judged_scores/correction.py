@@ -40,7 +40,8 @@ proportion of correct answers among them, and :math:`[l_k, u_k]` the Jeffreys in
 
 Numbers of labels are divided by the design effect, which is :math:`1 - n / N` for inference to the
 judged questions, times the effects of unequal probabilities and clusters. Scores of graded
-verdicts have Wilson intervals, with the effective sample size of (2) and quantiles of Student's t.
+verdicts have Wilson intervals, with the effective sample size that follows from (2) and quantiles
+of Student's t.
 
 The intervals of all differences combine the intervals of the scores
 (`psychollm.reliability.means.combined_intervals`), given the covariance (2).
@@ -171,7 +172,7 @@ def fit(table: Labelled) -> Fit:
 
 
 def _weights(known: BoolArray, pi: FloatArray) -> FloatArray:
-    """Return the weights of (1) (models, asked), zero without a label."""
+    """Return the weights w in (1), zero without a label, as an array (models, asked)."""
     inverse = np.where(known, 1.0 / pi, 0.0)
     return np.asarray(inverse / np.maximum(inverse.sum(axis=1, keepdims=True), 1e-300))
 
@@ -195,7 +196,7 @@ def _sums(
 
 
 def _together(w: FloatArray, pi: FloatArray, known: BoolArray, table: Labelled) -> FloatArray:
-    """Return rho of (2) (models, models): one if labels were drawn jointly."""
+    """Return the correlation rho in (2), which is one if labels were drawn jointly."""
     models = len(w)
     if table.sampled or all((row == known[0]).all() for row in known[1:]):
         return np.ones((models, models))

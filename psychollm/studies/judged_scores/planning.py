@@ -149,7 +149,7 @@ def _groups(predicted: FloatArray, inside: BoolArray) -> IntArray:
 
 
 def chances_of(unsure: FloatArray, n: float) -> FloatArray:
-    """Return the probabilities (1) of n labels (questions,), proportional to `unsure`."""
+    """Return inclusion probabilities (1) of n labels (questions,), proportional to `unsure`."""
     if n >= unsure.size:
         return np.ones(unsure.size)
     low, high = 0.0, n / unsure.min()
@@ -161,7 +161,7 @@ def chances_of(unsure: FloatArray, n: float) -> FloatArray:
 
 
 def unsure_of(variances: Variances) -> FloatArray:
-    """Return the standard deviations s of (1) (questions,)."""
+    """Return the standard deviation s of each question in (1), as an array (questions,)."""
     known = np.isfinite(variances.of)
     mean = np.where(known, variances.of, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     size = np.sqrt(mean)

@@ -107,7 +107,7 @@ class JudgedScores(Study, Result):
     def worth(self) -> float:
         """Number of labels without the judge that are as informative as one label with it.
 
-        The number is NaN without labels.
+        The number is NaN if no answer is labelled.
         """
         known = np.isfinite(self.alone) & np.isfinite(self.corrected) & (self.score.n > 2)
         apart, together = (self.alone[known] ** 2).sum(), (self.corrected[known] ** 2).sum()

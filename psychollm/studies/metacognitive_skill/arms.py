@@ -261,7 +261,7 @@ class _Pairs:
         *,
         absent: Reason = Reason.TOO_FEW,
     ) -> Estimate:
-        """Return the proportion of hits among the kept pairs, for every model."""
+        """Return each model's proportion of hits among the pairs that `keep` selects."""
         counts = {}
         size = int(self._item.max(initial=-1)) + 1
         for label in self._models:

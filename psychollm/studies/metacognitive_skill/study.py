@@ -287,7 +287,7 @@ def metacognitive_skill(
         Names of the arm without directions and of the arm with directions. `baseline` is needed if
         there are several arms.
     structures : (hashable, hashable), optional
-        The well-structured and the ill-structured kind of problems, to be contrasted.
+        Names of the well-structured and the ill-structured kind of problem, which are contrasted.
     threshold : {1, 2}
         Lowest code for which a behaviour counts as shown.
     people : DataFrame or path, optional
