@@ -1,6 +1,7 @@
 r"""Likelihood of a reply under a model, as log-likelihood per token and as perplexity.
 
-For a reply of tokens :math:`t_1, \dots, t_n` after a prompt,
+Equation (1) defines the log-likelihood per token and the perplexity of a reply of tokens
+:math:`t_1, \dots, t_n` after a prompt.
 
 .. math::
     \ell = \frac{1}{n} \sum_i \log p(t_i \mid \text{prompt}, t_1, \dots, t_{i-1}), \qquad

@@ -3,7 +3,7 @@ r"""A model's answers at many strengths of a direction, for little more than the
 Cost is measured in token-layers: one token-layer is the computation of one token in one of K
 layers. A prompt has T tokens; the first P tokens are common to all prompts. Layer L is steered
 with S strengths. Full passes cost about :math:`S T K` for each question. If only the last token is
-steered, the cost of a sweep for each question is
+steered, equation (1) is the cost of a sweep for each question.
 
 .. math::
     (T - P) K + S (K - L - 1)                                                         \tag{1}

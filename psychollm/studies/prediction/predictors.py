@@ -7,9 +7,9 @@ its undefined estimates. Graded scores and very large tables are predicted witho
 multidimensional logistic model (`psychollm.irt.logistic_factors`) is fitted with and without side
 information.
 
-The resemblance predictor uses the residuals of similar models. With D the residuals of the largest
-factor model and V the variances of the answers, the similarity w of models i and k and the logit h
-are
+The resemblance predictor uses the residuals of similar models. Equation (1) defines the similarity
+w of models i and k and the logit h, with D the residuals of the largest factor model and V the
+variances of the answers.
 
 .. math:: w_{ik} = \frac{\sum_j D_{ij} D_{kj}}{5 + \sum_j \sqrt{V_{ij} V_{kj}}}, \qquad
           h_{ij} = \sum_{k \ne i} w_{ik}^3 D_{kj}.                                       \quad (1)

@@ -2,8 +2,8 @@ r"""Prediction of how a model's own answers are distributed over classes of mean
 
 The sampled answers of a model fall into classes. Let :math:`q_{ik}` be the proportion of class
 :math:`k` for question :math:`i`, and :math:`p_{ik}` the out-of-fold prediction of a multinomial
-logistic regression on the hidden state. With :math:`\bar q` the mean proportions of the fitted
-questions,
+logistic regression on the hidden state. Equation (1) defines the cross-entropy H and the skill,
+with :math:`\bar q` the mean proportions of the fitted questions.
 
 .. math::
     H(q, p) = -\frac{1}{n} \sum_i \sum_k q_{ik} \log p_{ik}, \qquad
@@ -11,7 +11,7 @@ questions,
 
 Skill is 1 for perfect predictions, and 0 for predictions no better than the mean. Classes must
 have the same meaning for all questions. The classes may be options or, for free answers, the
-largest class, the second largest, and so on.
+largest class, the second largest class, and so on.
 """
 
 from collections.abc import Sequence

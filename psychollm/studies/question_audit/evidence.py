@@ -5,15 +5,15 @@ easiness :math:`\theta_q` is normal around the mean of its group. A model that d
 answer chooses a wrong option. Models share errors in two ways: :math:`\theta_q` is the same for
 all models, and the probabilities of the wrong options have a symmetric Dirichlet prior with a
 small parameter :math:`\alpha`, so that one wrong option usually dominates. With :math:`c_o` models
-at option o, a sound question with key 0 has
+at option o, equation (1) is the likelihood of a sound question with key 0.
 
 .. math::
 
    P(x \mid \text{sound}) = \int \prod_m \sigma(\theta + a_m)^{x_m}
        (1 - \sigma(\theta + a_m))^{1 - x_m} \, \phi(\theta) \, d\theta \cdot
-       D_\alpha(c_1, \dots, c_{K-1}),                                                   \quad (1)
+       D_\alpha(c_1, \dots, c_{K-1}).                                                   \quad (1)
 
-where :math:`D_\alpha` is the probability of a sequence with these counts under the Dirichlet
+Here, :math:`D_\alpha` is the probability of a sequence with these counts under the Dirichlet
 prior. Each fault modifies likelihood (1).
 
 If the key is wrong (*wrong key*), each other option t is right with the same probability. If the

@@ -1,13 +1,13 @@
 r"""Detection of wrong keys and other faulty questions from models' answers.
 
 The probability of each fault of each question follows from the likelihoods in module `evidence`
-and the proportions in module `mixture`; the table needs no expert labels. A set S of flagged
-questions has the expected false discovery rate
+and the proportions in module `mixture`; the table needs no expert labels. Equation (1) is the
+expected false discovery rate of a set S of flagged questions.
 
 .. math:: \operatorname{FDR}(S) = 1 - \frac{1}{|S|} \sum_{q \in S} p_q                \quad (1)
 
-and `flagged` returns the largest set of the most suspicious questions whose expected rate does not
-exceed the bound.
+The method `flagged` returns the largest set of the most suspicious questions whose expected rate
+does not exceed the bound.
 
 The audit checks itself: it corrupts one in twenty keys of the table at random, fits the model
 again and counts the corrupted keys that it flags. The other questions keep their probabilities

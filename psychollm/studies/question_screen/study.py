@@ -10,8 +10,8 @@ by Holm's method.
 
 Two questions are *duplicates* (method ``redundant``) if models answer them alike more often than
 ability and difficulty explain. A logistic curve for each question gives the probability
-:math:`p_{iq}` that model i is right on question q (score above .5). Model i then answers questions
-q and r alike with probability
+:math:`p_{iq}` that model i is right on question q (score above .5). Equation (1) is the
+probability that model i answers questions q and r alike.
 
 .. math:: a_i = p_{iq} p_{ir} + (1 - p_{iq})(1 - p_{ir}).                                 \quad (1)
 

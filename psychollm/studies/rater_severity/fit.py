@@ -8,15 +8,15 @@ towards the others, and a rater with constant ratings has finite severity. Newto
 observed information. The first three steps, and steps at which the observed information is not
 positive definite, omit all or part of the missing information about objects.
 
-Standard errors are the larger of two values, from the information matrix and from the sandwich
-over objects:
+Standard errors are the larger of two values, which come from the inverse of the information matrix
+H and from the sandwich over objects.
 
 .. math:: H^{-1} \quad\text{and}\quad
-          H^{-1} \Big(\sum_j g_j g_j' + P\Big) H^{-1},                                    \quad (1)
+          H^{-1} \Big(\sum_j g_j g_j' + P\Big) H^{-1}.                                    \quad (1)
 
-with g the score of an object and P the precision of the prior, which is also part of H. The
-estimation of the variances between raters adds a term to both matrices. For the logarithm of a
-variance that c raters determine, the term is
+In equation (1), g is the score of an object and P the precision of the prior, which is also part
+of H. The estimation of the variances between raters adds a term to both matrices. For the
+logarithm of a variance that c raters determine, this term is equation (2).
 
 .. math:: \frac{2}{c}\, v v', \qquad v = H^{-1} P_k (u - \bar u).                         \quad (2)
 

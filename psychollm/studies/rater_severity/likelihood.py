@@ -1,21 +1,21 @@
 r"""Marginal likelihood of ratings of objects of different quality, by raters of different style.
 
-Rater i rates object j with the linear predictor
+Equation (1) is the linear predictor of rater i for object j.
 
-.. math:: z = a_i (\mu_j + x_j) - s_i - \delta_i t - h_{i g(j)}, \qquad x_j \sim N(0, 1), \quad (1)
+.. math:: z = a_i (\mu_j + x_j) - s_i - \delta_i t - h_{i g(j)}, \qquad x_j \sim N(0, 1). \quad (1)
 
-where a is discrimination, s severity, :math:`\delta` drift over time t, and h the rater's effect
-for a group g of objects, whose mean is part of :math:`\mu_j`. The ordered ratings 0, ..., K - 1
-have
+Here, a is discrimination, s severity, :math:`\delta` drift over time t, and h the rater's effect
+for a group g of objects, whose mean is part of :math:`\mu_j`. Equation (2) gives the probabilities
+of the ordered ratings 0, ..., K - 1.
 
-.. math:: \log P(k) = c_k z + w_k m_i + \sum_l T_{kl} \tau_l + \text{const},                (2)
+.. math:: \log P(k) = c_k z + w_k m_i + \sum_l T_{kl} \tau_l + \text{const}.                (2)
 
-with equally spaced scores c, w that is 1 in the middle and 0 at both ends (m is the rater's
-tendency to the middle), and polynomials T of degree 3 and more for common steps. With two ratings,
-this is the many-facet logistic model with slopes; with more ratings, it is the generalised partial
-credit model. With three ratings, it is Davidson's model of ties, with "unsure" between no and yes.
-Slopes are :math:`a = \kappa \sinh u`: for large slopes, u is nearly logarithmic in a, and slopes
-may be negative.
+The scores c are equally spaced, and w is 1 in the middle and 0 at both ends. The parameter m is
+the rater's tendency to the middle, and T are polynomials of degree 3 and more for common steps.
+With two ratings, the model is the many-facet logistic model with slopes; with more ratings, it is
+the generalised partial credit model. With three ratings, the model is Davidson's model of ties,
+with "unsure" between no and yes. Slopes are :math:`a = \kappa \sinh u`: for large slopes, u is
+nearly logarithmic in a, and slopes may be negative.
 
 The quality x is integrated out over nodes. The observed information is the information for known x
 minus the missing information. The missing information is the covariance of the scores under the

@@ -2,24 +2,25 @@ r"""Estimate differences in differences over dates, given difficulties from othe
 
 For a lineage of models, the difficulty :math:`d_j` of question j is the mean over all other
 lineages, equally weighted, of scores centred by lineage. Let B be the powers of d up to the third,
-and let :math:`a_j` be 1 for questions after the date and 0 before. The scores y of the lineage
-follow
+and let :math:`a_j` be 1 for questions after the date and 0 before. Equation (1) is the regression
+of the lineage's scores y.
 
-.. math:: y_j = B_j \gamma + \delta a_j + e_j,    \quad (1)
+.. math:: y_j = B_j \gamma + \delta a_j + e_j.    \quad (1)
 
-where :math:`\delta` is the break. Lineages differ in :math:`\gamma`, that is, in their level and
-in the slope of scores on difficulty; d contains the greater difficulty of later questions. As a
-mean of few lineages, d has sampling error, and regression on d corrects too little. With r the
-reliability of d and b the slope of y on d, the estimate is
+The coefficient :math:`\delta` is the break. Lineages differ in :math:`\gamma`, that is, in their
+level and in the slope of scores on difficulty; d contains the greater difficulty of later
+questions. As a mean of few lineages, d has sampling error, and regression on d corrects too
+little. Equation (2) is the estimate of the break, with r the reliability of d and b the slope of y
+on d.
 
 .. math:: \hat\delta = \frac{\tilde a' y}{\tilde a' \tilde a}
-          - b \frac{1 - r}{r} (\bar d_1 - \bar d_0),
+          - b \frac{1 - r}{r} (\bar d_1 - \bar d_0).
           \quad (2)
 
-with :math:`\tilde a` the residual of a on B, and :math:`\bar d_1, \bar d_0` the mean difficulties
-after and before the date. The test divides (2) by its heteroscedasticity-robust standard error
-over questions. The null distribution permutes dates among questions of similar difficulty, jointly
-for all models.
+Here, :math:`\tilde a` is the residual of a on B, and :math:`\bar d_1, \bar d_0` are the mean
+difficulties after and before the date. The test divides estimate (2) by its
+heteroscedasticity-robust standard error over questions. The null distribution permutes dates among
+questions of similar difficulty, jointly for all models.
 """
 
 from collections.abc import Sequence
@@ -136,7 +137,7 @@ class Breaks:
         self.total = self.columns.sum(axis=0).reshape(k, -1)
 
     def z(self, order: IntArray | None = None) -> FloatArray:
-        """Return breaks as in (2) and their variances under the null, from sums after each cut."""
+        """Return test statistics (units, cuts); `order` permutes dates among questions."""
         place = self.place if order is None else self.place[order]
         groups = len(self.cuts) + 1
         by_place = np.argsort(place, kind="stable")
@@ -152,7 +153,7 @@ class Breaks:
             return np.asarray(np.where(variance > 0.0, value / np.sqrt(variance), np.nan))
 
     def _estimate(self, s: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return breaks (2) and their variances under the null, from sums after each cut."""
+        """Return break estimates (2) and their null variances, from sums after each cut."""
         p = POWERS
         n, left, square = s[..., 0], s[..., 1], s[..., 2]
         c, mixed, own = s[..., 3 : 3 + p], s[..., 3 + p : 3 + 2 * p], s[..., 3 + 2 * p]

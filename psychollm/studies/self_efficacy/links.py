@@ -4,11 +4,12 @@ For each condition, the rank correlation of totals and another measure over mode
 measure that varies by condition also has a correlation within models. The correlation within
 models shows, for example, whether a model rates itself lower under conditions in which it is less
 sure. Let :math:`x_{mc}` be the measure of model m in cell c (a condition, or a level of difficulty
-within one), and :math:`y_{mc}` its mean rating. Main effects of models and cells are removed,
+within one), and :math:`y_{mc}` its mean rating. Equation (1) removes the main effects of models
+and cells.
 
-.. math:: x'_{mc} = x_{mc} - \bar x_{m\cdot} - \bar x_{\cdot c} + \bar x_{\cdot\cdot},    \quad (1)
+.. math:: x'_{mc} = x_{mc} - \bar x_{m\cdot} - \bar x_{\cdot c} + \bar x_{\cdot\cdot}.    \quad (1)
 
-and Spearman's coefficient of all x' and y' is the correlation within models. The interval is a
+Spearman's coefficient of all x' and y' is the correlation within models. The interval is a
 Student's t interval around artanh r, with the jackknife standard error over models.
 """
 

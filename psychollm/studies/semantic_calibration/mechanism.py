@@ -6,16 +6,16 @@ thought, a model cannot predict this distribution, and miscalibration remains. T
 predicts that an arm (a model on a set of questions, in one form) is calibrated worse if it
 predicts the distribution of its own answers worse.
 
-For each question let :math:`n_k` of M samples be in class k, and let :math:`q_k` be the predicted
-probability of that class, by a probe on the hidden state at the end of the question or by the
-model itself after tuning. Then
+For each question, let :math:`n_k` of M samples be in class k, and let :math:`q_k` be the predicted
+probability of class k. The prediction comes from a probe on the hidden state at the end of the
+question, or from the model itself after tuning. The cross-entropy and the Kullback-Leibler
+divergence D from the model's distribution are given by (1).
 
 .. math:: H(\hat p, q) = -\frac1M \sum_k n_k \ln q_k, \qquad
           D = H(\hat p, q) - H_{MM}(\hat p), \quad
           H_{MM} = H(\hat p) + \frac{K - 1}{2M}                                           \quad (1)
 
-are the cross-entropy and the Kullback-Leibler divergence from the model's distribution. The
-entropy of sampled answers is too small, especially if answers are diverse. Without the
+The entropy of sampled answers is too small, especially if answers are diverse. Without the
 Miller-Madow correction, the divergence would therefore grow with diversity alone.
 
 The relation over arms is a rank correlation with Bonett and Wright's interval. With five arms, the

@@ -10,17 +10,17 @@ accounts only for the first reason. The null distribution in this module account
 
 Under calibration, the right answer and the samples are exchangeable. Together, the right answer
 and the samples have the counts :math:`m_k = n_k + 1\{k = g\}`, with g the class of the right
-answer, which is a new class if no sample is in it. Given these counts, each of the M + 1 answers
-is the right answer with equal probability,
+answer, which is a new class if no sample is in it. Given the counts :math:`m_k`, each of the M + 1
+answers is the right answer with equal probability.
 
 .. math:: P(\text{right} = k) = \frac{m_k}{M + 1}, \quad
           f_k = \frac1M \max_j (m_j - 1\{j = k\}), \quad
-          a_k = \frac{1\{k \in \arg\max\}}{|\arg\max|},                                   \quad (1)
+          a_k = \frac{1\{k \in \arg\max\}}{|\arg\max|}.                                   \quad (1)
 
-where :math:`f_k` is the confidence and :math:`a_k` the correctness if the right answer is in class
-k. Data sets drawn from equation (1) have the distribution of M samples of a calibrated model, so a
-test against these data sets is exact for every M and every distribution of classes. The expected
-overconfidence of a question has the closed form :math:`\sum_k P(k)(f_k - a_k)`.
+In equation (1), :math:`f_k` is the confidence and :math:`a_k` the correctness if the right answer
+is in class k. Data sets drawn from equation (1) have the distribution of M samples of a calibrated
+model, so a test against these data sets is exact for every M and every distribution of classes.
+The expected overconfidence of a question has the closed form :math:`\sum_k P(k)(f_k - a_k)`.
 
 Calibration of the largest class alone is a weaker claim; equation (1) assumes calibration of all
 classes. A class of abstentions is never the right answer. If several classes are right, g is the

@@ -11,11 +11,12 @@ confidences (`smooth`, `binned`), and the error of a calibrated model with as ma
 largest class exceeds its probability by 0.15 if answers are diverse, and hardly at all if all
 answers are the same. Of two calibrated arms, the one with more diverse answers therefore has a
 larger raw error, and raw differences between arms reflect diversity more than calibration.
-Verdicts use the excess
+Verdicts use the excess calibration error e.
 
-.. math:: e = \text{smECE} - E[\text{smECE} \mid \text{calibrated}, M \text{ samples}],   \quad (1)
+.. math:: e = \text{smECE} - E[\text{smECE} \mid \text{calibrated}, M \text{ samples}].   \quad (1)
 
-together with its p-value for each arm, and its differences between arms, paired by question.
+Verdicts also use the p-value of the excess for each arm, and the differences of the excess between
+arms, paired by question.
 
 References
 ----------

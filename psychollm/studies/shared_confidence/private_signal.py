@@ -1,24 +1,26 @@
 r"""Test for privileged access: confidence predicts correctness beyond the common factor.
 
-Model m says yes if :math:`Y^*` exceeds zero, and is correct if :math:`A^*` exceeds zero,
+Model m says yes if :math:`Y^*` exceeds zero, and is correct if :math:`A^*` exceeds zero. Equation
+(1) defines both variables.
 
 .. math:: Y^* = c + d f + e, \qquad A^* = a(f) + u, \qquad
-          \operatorname{corr}(e, u) = \rho,                                               \quad (1)
+          \operatorname{corr}(e, u) = \rho.                                               \quad (1)
 
-where f is the common factor of the question, e and u are standard normal, and a(f) is a cubic
+Here, f is the common factor of the question, e and u are standard normal, and a(f) is a cubic
 polynomial, so that correctness may depend on f in many ways. If confidence predicts correctness
 through the common factor alone, :math:`\rho = 0`: confidence and correctness are independent
 *given f*. The factor is not observed, and the error of an estimate of f would leave confidence and
-correctness dependent. Therefore f is integrated out over its posterior given the answers of all
-*other* models,
+correctness dependent. Therefore, the likelihood (2) integrates f out over its posterior given the
+answers of all *other* models.
 
 .. math:: L = \prod_q \sum_k w_{qk}\, \Phi_2\big(\pm(c + d f_k), \pm a(f_k); \pm\rho\big),
-          \qquad w_{qk} \propto \varphi(f_k) \prod_{j \ne m} P(Y_{jq} \mid f_k),          \quad (2)
+          \qquad w_{qk} \propto \varphi(f_k) \prod_{j \ne m} P(Y_{jq} \mid f_k).          \quad (2)
 
-with given loadings and thresholds of the other models. If models lapse, with asymptotes
+The loadings and thresholds of the other models are given. If models lapse, with asymptotes
 :math:`\ell` and :math:`1 - e`, the probabilities of their answers come from the fit with lapses,
-and the model's own :math:`\Phi_2` of a yes becomes :math:`\ell\,\Phi(\pm a) + (1 - \ell -
-e)\,\Phi_2`. For the answer no, e replaces the first :math:`\ell`.
+and the model's own :math:`\Phi_2` of a yes becomes
+:math:`\ell\,\Phi(\pm a) + (1 - \ell - e)\,\Phi_2`. For the answer no, e replaces the first
+:math:`\ell`.
 
 The other parameters are estimated by maximum likelihood, with a wide normal prior that keeps
 slopes and higher terms finite with few questions; :math:`\rho = 0` is tested by the likelihood

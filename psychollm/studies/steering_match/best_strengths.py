@@ -1,9 +1,10 @@
 r"""Best strength of each target, and the regression of strengths on thresholds.
 
 The regression line is fitted by least squares to one point per target. For targets drawn from a
-population, the interval of its :math:`R^2` comes from Fisher's z of the correlation,
+population, interval (1) of the correlation, by Fisher's z, gives the interval of the line's
+:math:`R^2`.
 
-.. math:: \operatorname{artanh} r \pm z / \sqrt{k - 3},                                   \quad (1)
+.. math:: \operatorname{artanh} r \pm z / \sqrt{k - 3}.                                   \quad (1)
 
 To generalise to other questions with these targets, strengths are estimated again in each resample
 of questions. The interval from resamples is too low, because resampled strengths contain sampling

@@ -1,20 +1,21 @@
 r"""Agreement of steered answers with targets, over a grid of strengths.
 
-The weights w of questions are counts of a resample, or select one half of the questions. The
-agreement and kappa of a strength :math:`\alpha` and a target m are
+The weights w of questions are counts of a resample, or select one half of the questions. Equation
+(1) defines the agreement A and kappa of a strength :math:`\alpha` and a target m.
 
 .. math:: A = \frac{n - t - s + 2 b}{n}, \qquad
           \kappa = \frac{A - P_e}{1 - P_e}, \qquad
-          P_e = \frac{s t + (n - s)(n - t)}{n^2},                                  \quad (1)
+          P_e = \frac{s t + (n - s)(n - t)}{n^2}.                                  \quad (1)
 
-with n the number of questions, b the number of questions to which target and steered model answer
-yes, and t and s the numbers of yes answers of the target and of the steered model (all weighted).
-The target's answers y have the likelihood of a logistic curve in the steered log odds,
+Here, n is the number of questions, b the number of questions to which target and steered model
+answer yes, and t and s are the numbers of yes answers of the target and of the steered model (all
+weighted). Equation (2) is the log-likelihood of the target's answers y under a logistic curve in
+the steered log odds.
 
-.. math:: \ell = \max_{c \ge 0} \sum_q w_q \log \sigma\{(2 y_q - 1)\, c\, L_q(\alpha)\}, \quad (2)
+.. math:: \ell = \max_{c \ge 0} \sum_q w_q \log \sigma\{(2 y_q - 1)\, c\, L_q(\alpha)\}. \quad (2)
 
-without an intercept, because the strength moves the threshold. Log odds are interpolated linearly
-between strengths of the table; answers are not interpolated.
+The curve has no intercept, because the strength moves the threshold. Log odds are interpolated
+linearly between strengths of the table; answers are not interpolated.
 
 The best strength is usually on a plateau: answers change one question at a time, so many
 neighbouring strengths agree equally well.

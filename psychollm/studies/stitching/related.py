@@ -1,19 +1,19 @@
 r"""Estimate correlations between the residuals of a model in several benchmarks.
 
 A model that scores higher in one benchmark than its ability explains usually scores higher in
-similar benchmarks too. With the standardised residual
+similar benchmarks too. Equation (1) is the standardised residual of model m in benchmark b.
 
 .. math:: e_{mb} = (y_{mb} - p_{mb}) / \sqrt{\phi_b \, p_{mb} (1 - p_{mb})}              \quad (1)
 
-and the contribution :math:`u_{mbc}` of the uncertainty of abilities to the product of two
-residuals, the correlation of benchmarks b and c is estimated by
+Equation (2) estimates the correlation of benchmarks b and c, with :math:`u_{mbc}` the contribution
+of the uncertainty of abilities to the product of two residuals.
 
 .. math:: k_{bc} = \frac{\sum_m (e_{mb} e_{mc} + u_{mbc})}
-                        {(N_{bc} + \kappa) \, s_b s_c},                                   \quad (2)
+                        {(N_{bc} + \kappa) \, s_b s_c}.                                   \quad (2)
 
-where the sum is over the :math:`N_{bc}` models with scores in both benchmarks, :math:`s_b` is the
-root mean square of the residuals, and :math:`\kappa` models without correlation shrink the
-estimate towards zero. Negative eigenvalues of the correlation matrix are removed.
+The sum is over the :math:`N_{bc}` models with scores in both benchmarks, :math:`s_b` is the root
+mean square of the residuals, and :math:`\kappa` models without correlation shrink the estimate
+towards zero. Negative eigenvalues of the correlation matrix are removed.
 
 References
 ----------

@@ -1,25 +1,27 @@
 r"""Estimate abilities, difficulties, slopes and residual dispersion by empirical Bayes.
 
-The score of model m in benchmark b, between 0 and 1, has the expected value
+Equation (1) is the expected value of the score of model m in benchmark b, between 0 and 1.
 
 .. math:: p_{mb} = 1 / (1 + e^{-\eta_{mb}}), \qquad \eta_{mb} = \sum_k a_{bk} \theta_{mk} - d_b
-          + \gamma (z_{mb} - \bar z_b),                                                  \quad (1)
+          + \gamma (z_{mb} - \bar z_b).                                                  \quad (1)
 
-with a positive slope :math:`a_{b1}` on the general ability and further loadings of either sign;
-z indicates scores that are the best of several reports. The variance of the score is
+The slope :math:`a_{b1}` on the general ability is positive, and further loadings have either sign.
+The indicator z marks scores that are the best of several reports. Equation (2) is the variance of
+the score.
 
-.. math:: v_{mb} = (\phi_b + 1 / n_{mb}) \, p_{mb} (1 - p_{mb}),                         \quad (2)
+.. math:: v_{mb} = (\phi_b + 1 / n_{mb}) \, p_{mb} (1 - p_{mb}).                         \quad (2)
 
-where :math:`\phi_b` is the dispersion of benchmark b beyond the sampling of its n items. With
-weights :math:`w = 1 / (\phi_b + 1 / n)` the parameters maximise the quasi-likelihood
+Here, :math:`\phi_b` is the dispersion of benchmark b beyond the sampling of its n items. With
+weights :math:`w = 1 / (\phi_b + 1 / n)`, the parameters maximise the sum of the quasi-likelihood
+(3) and the logarithm of normal priors.
 
 .. math:: \sum_{mb} w_{mb} \big(y_{mb} \eta_{mb} - \log(1 + e^{\eta_{mb}})\big)          \quad (3)
 
-plus the logarithm of normal priors: abilities have variance 1 around a line in the release date;
-:math:`d_b`, :math:`\log a_{b1}` and loadings around their means over benchmarks. Variances, means
-and dispersions are updated from the posterior by EM. The posterior is normal around the maximum
-(Laplace), with the expected curvature of (3). The dispersion of a benchmark is shrunk towards the
-dispersion of all benchmarks, which counts as much as `FEW` scores.
+Abilities have variance 1 around a line in the release date. The priors of :math:`d_b`,
+:math:`\log a_{b1}` and loadings are centred at their means over benchmarks. Variances, means and
+dispersions are updated from the posterior by EM. The posterior is normal around the maximum
+(Laplace), with the expected curvature of the quasi-likelihood (3). The dispersion of a benchmark
+is shrunk towards the dispersion of all benchmarks, which counts as much as `FEW` scores.
 
 Given the parameters of benchmarks, models are independent. Eliminating the models' block of the
 curvature (Schur) makes the cost of a step proportional to the number of models times the squared
@@ -344,7 +346,7 @@ class _Fit:
         self._rescale(np.diagonal(found.abilities, axis1=1, axis2=2))
 
     def _rescale(self, own: FloatArray) -> None:
-        """Fit the line in time; standardise abilities to mean 0 and unit variance around it."""
+        """Fit a line in time; standardise abilities to mean 0 and variance 1 around the line."""
         times, theta = self.times, self.theta
         slope = np.zeros(theta.shape[1])
         if times[:, 1].any():

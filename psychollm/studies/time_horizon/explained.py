@@ -1,16 +1,17 @@
 r"""Estimate horizons for a typical task by an item response model with task length.
 
-A model m of ability :math:`\theta_m` solves task j of log minutes :math:`x_j` with probability
+Equation (1) is the probability that model m of ability :math:`\theta_m` solves task j of log
+minutes :math:`x_j`.
 
-.. math:: \operatorname{logit}^{-1}(\theta_m - \beta x_j + u_j), \qquad u_j \sim N(0, \sigma^2),
+.. math:: \operatorname{logit}^{-1}(\theta_m - \beta x_j + u_j), \qquad u_j \sim N(0, \sigma^2).
     \quad (1)
 
-where :math:`u_j` is the residual ease of task j given its length, common to all models (De Boeck
+Here, :math:`u_j` is the residual ease of task j given its length, common to all models (De Boeck
 and Wilson's explanatory model with an item residual). The horizon for a probability s is the
-length at which a task with :math:`u = 0` is solved with this probability: :math:`x_s = (\theta_m -
-\operatorname{logit} s) / \beta`. Abilities, slope and SD maximise the marginal likelihood, by
-adaptive Gauss-Hermite quadrature. Abilities have Jeffreys' penalty, which keeps abilities finite
-if a model has only successes or only failures.
+length at which a task with :math:`u = 0` is solved with this probability:
+:math:`x_s = (\theta_m - \operatorname{logit} s) / \beta`. Abilities, slope and SD maximise the
+marginal likelihood, by adaptive Gauss-Hermite quadrature. Abilities have Jeffreys' penalty, which
+keeps abilities finite if a model has only successes or only failures.
 
 The interval is a Fieller interval: it contains all x with :math:`(\theta_m - \operatorname{logit}
 s - \beta x)^2` below a quantile times the variance of the difference. The covariance of the
@@ -19,10 +20,10 @@ tasks, and the other part to the sampling of the n tasks. Let :math:`B_j` be the
 one-logit shift of task j on the estimates. The part due to the sampling of tasks is
 :math:`\sigma^2 \sum_j B_j B_j'`, plus, for families of tasks with a common shift of variance
 :math:`\tau^2`, :math:`\tau^2 \sum_{j \neq k} B_j B_k'`. Because a line was fitted to the tasks,
-this second part is multiplied by n / (n - 2) and has n - 2 degrees of freedom. Few families carry
-little information about :math:`\tau^2`. Intervals therefore average over the proportion of the
-task variance that is due to families, weighted by the restricted likelihood. A mean of several
-attempts counts conservatively as one answer.
+the part due to the sampling of tasks is multiplied by n / (n - 2) and has n - 2 degrees of
+freedom. Few families carry little information about :math:`\tau^2`. Intervals therefore average
+over the proportion of the task variance that is due to families, weighted by the restricted
+likelihood. A mean of several attempts counts conservatively as one answer.
 
 References
 ----------

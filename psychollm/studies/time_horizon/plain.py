@@ -1,25 +1,26 @@
 r"""Estimate horizons over all tasks: a logistic regression on log minutes per model.
 
-With :math:`x` the log minutes of a task, a model solves it with probability
+Equation (1) is the probability that a model solves a task of log minutes :math:`x`.
 
-.. math:: P(x) = \operatorname{logit}^{-1}(a - b x),    \quad (1)
+.. math:: P(x) = \operatorname{logit}^{-1}(a - b x).    \quad (1)
 
-and its horizon for a probability s is :math:`x_s = (a - \operatorname{logit} s) / b`. Variation in
+The horizon for a probability s is :math:`x_s = (a - \operatorname{logit} s) / b`. Variation in
 difficulty between tasks of equal length makes the curve (1) flatter. The coefficients maximise the
 likelihood with Jeffreys' penalty. Penalised estimates are finite even if a model solves all short
 tasks and no long tasks.
 
-An interval contains the horizons of all (a, b), b > 0, whose penalised likelihood is within the
-chi-squared quantile of its maximum: a profile likelihood interval (Heinze and Schemper). If the
-pairs (a, b) include a slope of zero, the interval is unbounded. Successes in tasks of one family
-are correlated. The correlation is estimated from all models,
+Intervals are profile likelihood intervals (Heinze and Schemper). An interval contains the horizons
+of all (a, b), b > 0, whose penalised likelihood is within the chi-squared quantile of its maximum.
+If the pairs (a, b) include a slope of zero, the interval is unbounded. Successes in tasks of one
+family are correlated. Equation (2) estimates their correlation from all models and all pairs of
+tasks within families.
 
 .. math:: \rho = \sum_{j \neq k} (y_j - P_j)(y_k - P_k) \big/
           \sum_{j \neq k} (P_j (1 - P_j) P_k (1 - P_k))^{1/2}    \quad (2)
 
-over pairs within families. The likelihood contour is stretched about its maximum so that its
-curvature matches the covariance under correlation (2) (Chandler and Bate). Means of several
-attempts vary less than single attempts, so their variance is also estimated from all models.
+The likelihood contour is stretched about its maximum so that its curvature matches the covariance
+under correlation (2) (Chandler and Bate). Means of several attempts vary less than single
+attempts, so their variance is also estimated from all models.
 
 References
 ----------

@@ -2,18 +2,19 @@ r"""Test whether differences in strength add up around triangles of models, or v
 
 On the logit scale, votes on a pair deviate from the difference :math:`\theta_i - \theta_j` by
 :math:`e_{ij} = r_{ij} / I_{ij}` (residual over information). Strengths cancel around a triangle.
-The curl
+Equation (1) defines the curl of a triangle and its variance.
 
 .. math:: c_{ijk} = e_{ij} + e_{jk} - e_{ik}, \qquad
-          \operatorname{var} c_{ijk} = 1 / I_{ij} + 1 / I_{jk} + 1 / I_{ik},          \quad (1)
+          \operatorname{var} c_{ijk} = 1 / I_{ij} + 1 / I_{jk} + 1 / I_{ik}.          \quad (1)
 
-has mean 0 for any additive strengths (Jiang and others 2011). The test includes every triangle;
-selecting cyclic triangles would bias the null distribution. The statistic is the mean of the
-squared curls in units of their variances (1), which is 1 for additive strengths. For a single
+The curl has mean 0 for any additive strengths (Jiang and others 2011). The test includes every
+triangle; selecting cyclic triangles would bias the null distribution. The statistic is the mean of
+the squared curls in units of their variances (1), which is 1 for additive strengths. For a single
 triangle, :math:`|c|` in units of its standard error is compared with the maximum over all
-triangles. Both null distributions come from a parametric bootstrap of the fitted model. Residuals
-of pairs are sums over many votes, so they are drawn from a normal distribution with the model's
-variance :math:`I_{ij}`, after the side, ties and discrimination of each voter are eliminated.
+triangles. The null distributions of the statistic and of the maximum come from a parametric
+bootstrap of the fitted model. Residuals of pairs are sums over many votes, so they are drawn from
+a normal distribution with the model's variance :math:`I_{ij}`, after the side, ties and
+discrimination of each voter are eliminated.
 
 References
 ----------

@@ -1,13 +1,13 @@
 r"""Probabilities of left, tie and right, and the likelihood of one vote.
 
-With :math:`\eta` the log odds of left against right and :math:`\nu` the log of Davidson's tie
-parameter,
+Equation (1) gives the probabilities, with :math:`\eta` the log odds of left against right and
+:math:`\nu` the log of Davidson's tie parameter.
 
 .. math:: P(\text{left}) : P(\text{tie}) : P(\text{right}) =
           e^{\eta / 2} : e^{\nu} : e^{-\eta / 2}.                                         \quad (1)
 
-Between equally strong models, a tie has probability :math:`e^\nu / (2 + e^\nu)`. Without ties,
-this is the Bradley-Terry model.
+Between equally strong models, a tie has probability :math:`e^\nu / (2 + e^\nu)`. Without ties, the
+model is the Bradley-Terry model.
 
 References
 ----------

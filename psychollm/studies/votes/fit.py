@@ -1,25 +1,26 @@
 r"""Estimate strengths and the variation between voters by maximum marginal likelihood.
 
-The log odds of left against right for voter v, and the log tie parameter, are
+Equation (1) gives the log odds of left against right for voter v, and the log tie parameter.
 
 .. math:: \eta &= e^{\alpha_v} \bigl(\theta_l - \theta_r + x'\beta\bigr)
           + u_{gl} - u_{gr} + \sigma + s_v, \\
-          \nu &= \tau + t_v,                                                              \quad (1)
+          \nu &= \tau + t_v.                                                              \quad (1)
 
-with normal voter effects :math:`s_v, t_v, \alpha_v` on side, ties and discrimination. A kind g of
-voters has normal deviations :math:`u_g` from the strengths. A single voter with very many votes
+The voter effects :math:`s_v, t_v, \alpha_v` on side, ties and discrimination are normal. A kind g
+of voters has normal deviations :math:`u_g` from the strengths. A single voter with very many votes
 also has deviations; this voter is linked with the others but not pooled. Strengths also have a
 normal prior. All standard deviations are estimated.
 
 The effects of voters are integrated out. Newton steps find the mode of each voter's posterior.
 Around the mode, a product of Gauss-Hermite rules is weighted by the true density. By Fisher's
 identity, the gradient of the marginal likelihood is the mean gradient over these nodes. Newton
-steps use the information at the mode, with the effects of voters eliminated,
+steps use information (2) at the mode, with the effects of voters eliminated.
 
-.. math:: A = H_{\phi\phi} - \sum_v H_{\phi v} H_{vv}^{-1} H_{v\phi} + P,                 \quad (2)
+.. math:: A = H_{\phi\phi} - \sum_v H_{\phi v} H_{vv}^{-1} H_{v\phi} + P.                 \quad (2)
 
-where P is the precision of the priors. The variance of k effects follows MacKay's rule: it is the
-sum of squared effects, divided by k minus the sum of the ratios of posterior to prior variance.
+In equation (2), P is the precision of the priors. The variance of k effects follows MacKay's rule:
+it is the sum of squared effects, divided by k minus the sum of the ratios of posterior to prior
+variance.
 
 With very many votes, the votes of a subset of voters are fitted first. The remaining steps are
 short, so the information (2) of the first iteration is reused.

@@ -1,23 +1,24 @@
 r"""Choose the next pairs of models, to determine the boundaries of tiers soonest.
 
-A tier ends before the first model that is significantly weaker than the tier's best model. So only
-the differences between the best model of a tier and the models of the next tier determine the
-tiers. A difference d becomes significant after
+A tier ends before the first model that is significantly weaker than the tier's best model.
+Therefore, only the differences between the best model of a tier and the models of the next tier
+determine the tiers. A difference d becomes significant after :math:`m_d` times the present votes.
 
 .. math:: m_d = \Bigl(\frac{c \, \mathrm{se}_d}{d}\Bigr)^2                               \quad (1)
 
-times the present votes, where c is the multiple of the simultaneous intervals. The target tiers
-are the tiers expected with three times the votes or, if these are already established, with six
-times the votes, and so on. A vote on the pair (a, b) adds the information I to the difference
-between a and b, and lowers the variance of another difference by
+Here, c is the number of standard errors in a simultaneous margin of error. The target tiers are
+the tiers expected with three times the votes or, if these are already established, with six times
+the votes, and so on. A vote on the pair (a, b) adds the information I to the difference between a
+and b, and lowers the variance of another difference by the amount (2).
 
-.. math:: \frac{I \, (d' C q)^2}{1 + I \, q' C q},                                        \quad (2)
+.. math:: \frac{I \, (d' C q)^2}{1 + I \, q' C q}.                                        \quad (2)
 
-where q is the contrast of a and b, and C the covariance of the strengths. Pairs are chosen
-sequentially, each with the covariance C expected after the votes on the previously chosen pairs.
-The criterion is the reduction, given in (2), of the sum of :math:`m_d` over the inconclusive
-differences at the boundaries. Every third pair is instead the pair whose own difference gains most
-precision from a vote, because a boundary may be misplaced by chance.
+Here, q is the contrast of a and b, d the contrast of the other difference, and C the covariance of
+the strengths. Pairs are chosen sequentially, each with the covariance C expected after the votes
+on the previously chosen pairs. The criterion is the reduction, given in (2), of the sum of
+:math:`m_d` over the inconclusive differences at the boundaries. Every third pair is instead the
+pair whose own difference gains most precision from a vote, because a boundary may be misplaced by
+chance.
 """
 
 from dataclasses import dataclass

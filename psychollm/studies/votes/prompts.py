@@ -1,19 +1,19 @@
 r"""Variation of strengths between prompts.
 
-The fit averages over prompts, so its strengths describe the wins over all prompts. These strengths
-are smaller than the strengths on a typical prompt. On each prompt, the strength of a model
-deviates from its typical strength with standard deviation :math:`\sigma`. With :math:`s_v` the
-score of vote v in the strengths, and :math:`w_v` its information, products of two votes v and v'
-on the same prompt have the expectation
+The fit averages over prompts, so its strengths describe the wins over all prompts. Such average
+strengths are smaller than the strengths on a typical prompt. On each prompt, the strength of a
+model deviates from its typical strength with standard deviation :math:`\sigma`. Equation (1) is
+the expected product of the scores of two votes v and v' on the same prompt, with :math:`s_v` the
+score of vote v in the strengths, and :math:`w_v` its information.
 
-.. math:: E[s_v' s_{v'}] = \sigma_f^2 \operatorname{tr}(L_v L_{v'}),                      \quad (1)
+.. math:: E[s_v' s_{v'}] = \sigma_f^2 \operatorname{tr}(L_v L_{v'}).                      \quad (1)
 
-where :math:`L_v` is :math:`w_v` times the Laplacian of the vote's pair, and :math:`\sigma_f` is on
-the scale of the fit. The sum over all such pairs of votes estimates :math:`\sigma_f^2`; it is
-multiplied by :math:`\max(0, 1 - s^2 / \sigma_f^4)`, with s its standard error, so that noise is
-not mistaken for variation. Averaging a logistic curve over a normal variable of variance :math:`2
-\sigma^2` divides its slope by :math:`a = \sqrt{1 + 2 c^2 \sigma^2}`, :math:`c = 16 \sqrt 3 / (15
-\pi)` (Zeger, Liang and Albert, 1988), and :math:`\sigma = a \sigma_f`.
+Here, :math:`L_v` is :math:`w_v` times the Laplacian of the vote's pair, and :math:`\sigma_f` is on
+the scale of the fit. The sum over all pairs of votes on the same prompt estimates
+:math:`\sigma_f^2`; it is multiplied by :math:`\max(0, 1 - s^2 / \sigma_f^4)`, with s its standard
+error, so that noise is not mistaken for variation. Averaging a logistic curve over a normal
+variable of variance :math:`2 \sigma^2` divides its slope by :math:`a = \sqrt{1 + 2 c^2 \sigma^2}`,
+:math:`c = 16 \sqrt 3 / (15 \pi)` (Zeger, Liang and Albert, 1988), and :math:`\sigma = a \sigma_f`.
 
 References
 ----------
