@@ -1,8 +1,8 @@
 """Collection of the replies to a plan's requests in a store.
 
 After one interrupt (Ctrl-C), the client sends no more requests, waits for the requests in flight,
-and reports the result. After a second interrupt, it abandons the requests in flight. Calling
-`collect` again resumes the run.
+and reports the result. After a second interrupt, the client abandons the requests in flight.
+Calling `collect` again resumes the run.
 """
 
 import asyncio
@@ -195,7 +195,7 @@ async def _repeat(state: RunState, action: Callable[[], None], seconds: float) -
 
 
 def _turns(plan: Plan) -> list[list[list[Model]]]:
-    """Return the turns of each endpoint; the models of one turn are queried concurrently."""
+    """Return each endpoint's turns, which are groups of models that are queried concurrently."""
     turns = []
     for name in plan.endpoints:
         here = [one for one in plan.models if one.endpoint == name]
@@ -204,7 +204,7 @@ def _turns(plan: Plan) -> list[list[list[Model]]]:
 
 
 async def _in_turn(plan: Plan, turns: list[list[Model]], state: RunState) -> None:
-    """Query the models of one endpoint, turn by turn."""
+    """Query the models of one endpoint, one turn after another."""
     for models in turns:
         if state.stopping:
             return
@@ -214,7 +214,7 @@ async def _in_turn(plan: Plan, turns: list[list[Model]], state: RunState) -> Non
 
 @contextmanager
 def _interrupts(state: RunState) -> Iterator[None]:
-    """Let the first Ctrl-C stop the run in an orderly way, and the second cancel it."""
+    """Let the first Ctrl-C stop the run in an orderly way, and the second Ctrl-C cancel it."""
     loop = asyncio.get_running_loop()
     whole = asyncio.current_task()
 

@@ -45,7 +45,7 @@ class Backend:
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> "Stream":
-        """Connect to the address of a host that answers first, among all its addresses."""
+        """Connect to whichever address of a host answers first."""
         loop = asyncio.get_running_loop()
         reader = _Reader(loop=loop)
         protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
@@ -156,7 +156,7 @@ LONGEST_REST = 5.0  # seconds of idleness, after which many servers close a conn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """A response, complete or not."""
+    """A server's response, complete or incomplete."""
 
     started: float  # start of the exchange, in seconds since 1970-01-01
     seconds: float
@@ -232,7 +232,7 @@ class Connections:
         self._headers.update(headers)
 
     def withdraw(self) -> None:
-        """Do nothing: each request is sent immediately, so none can be withdrawn."""
+        """Do nothing: each request is sent immediately, so no request can be withdrawn."""
 
     def at(self, place: str) -> Any:
         """Return the endpoint's address extended by a path; both may contain a query string."""

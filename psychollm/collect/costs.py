@@ -22,7 +22,7 @@ def costs(store: Store) -> dict[str, dict[str, Any]]:
     Parameters
     ----------
     store : Store
-        Store of a run.
+        Store with the requests and replies of a run.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def cost_table(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
 def likely(
     before: Mapping[str, Any] | None, n: int, endpoint: Endpoint, tokens: int
 ) -> tuple[float, float]:
-    """Return the expected cost and seconds of `n` requests, extrapolated from earlier ones."""
+    """Return the expected cost and seconds of `n` requests, extrapolated from earlier requests."""
     # Without earlier requests, the cost is unknown, and the time is computed only from rate
     # limits.
     limits = ((endpoint.requests_per_minute, n), (endpoint.tokens_per_minute, tokens))

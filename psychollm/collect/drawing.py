@@ -75,15 +75,16 @@ def bank_scores(store: Store) -> dict[str, dict[str, Any]]:
     Parameters
     ----------
     store : Store
-        Store of a run.
+        Store with the requests and replies of a run.
 
     Returns
     -------
     dict
-        A dictionary for each model with the score; its interval (lower and upper bound, level);
-        the numbers of questions sent, of questions without an answer, and of questions in the
-        bank; the reason for stopping; the flag (reason) and method of the estimate; the bank's
-        digest; and the seed. The result is empty without adaptive collection.
+        A dictionary for each model with the score, its interval (lower and upper bound, level),
+        the flag (reason) and method of the estimate, the reason for stopping, the bank's digest
+        and the seed. The dictionary also contains the numbers of questions sent, of questions
+        without an answer, and of questions in the bank. The result is empty without adaptive
+        collection.
 
     Examples
     --------

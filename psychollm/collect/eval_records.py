@@ -43,7 +43,7 @@ def every_eval_ever(
     Parameters
     ----------
     store : Store
-        Store of a run.
+        Store with the requests and replies of a run.
     folder : Path
         Root folder; files are written to ``data/NAME/DEVELOPER/MODEL/`` below it.
     name : str
@@ -151,7 +151,7 @@ class _Evaluation:
         return whole, single
 
     def aggregate(self, source: Mapping[str, str], file: str, lines: str) -> dict[str, Any]:
-        """Return the aggregate record."""
+        """Return the record with the aggregate results."""
         return {
             "schema_version": SCHEMA,
             "evaluation_id": self.id,

@@ -62,7 +62,7 @@ def replies(
     Parameters
     ----------
     store : Store
-        Store of a run.
+        Store with the requests and replies of a run.
     model : str, optional
         Name of a model; only requests to this model about `items` are returned. By default, all
         requests are returned.
@@ -105,7 +105,7 @@ def replied(store: Store, *, arm: str | None = None) -> list[Replied]:
     Parameters
     ----------
     store : Store
-        Store of a run.
+        Store with the requests and replies of a run.
     arm : str, optional
         Name of one arm of the study, whose models then have their names in the study. By default,
         all arms are returned.
@@ -137,7 +137,7 @@ def to_frame(store: Store) -> "pd.DataFrame":
     Parameters
     ----------
     store : Store
-        Store of a run.
+        Store with the requests and replies of a run.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def export(store: Store, path: Path) -> int:
     Parameters
     ----------
     store : Store
-        Store of a run.
+        Store with the requests and replies of a run.
     path : Path
         Output file with the suffix ``.csv`` or ``.parquet``.
 

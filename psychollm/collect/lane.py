@@ -1,11 +1,11 @@
-"""Request queue of one endpoint, in which one loop admits requests and each runs as a task.
+"""Request queue of one endpoint, in which a loop admits requests and each request runs as a task.
 
 However many requests the store contains, only the requests in flight, the requests waiting for a
 retry, and one window of new requests are in memory.
 
 Each request takes its units of the rate limit in one transaction, and then waits until these units
-are available. Processes share the limit, so times are wall-clock times. If the clock is set back,
-earlier use of the rate limit is ignored.
+are available. Processes share the rate limit, so times are wall-clock times. If the clock is set
+back, earlier use of the rate limit is ignored.
 """
 
 import asyncio

@@ -168,7 +168,7 @@ class RunState:
         return wake
 
     def stop(self, reason: str) -> None:
-        """Stop the run: send no further requests, and complete those in flight."""
+        """Stop the run: send no further requests, and complete the requests in flight."""
         if not self.stopping:
             self.stopping, self.reason = True, reason
         for wake in self._wakes:

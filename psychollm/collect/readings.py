@@ -131,9 +131,9 @@ class Readings(Result):
         -------
         DataFrame
             Table with one row per reply and the columns model, sample, prompt_key, item, outcome,
-            value, correct (NaN if not graded), loglik, n_tokens and perplexity (per token). It has
-            one more column for each label or number that prompts have in `about`, such as
-            condition.
+            value, correct (NaN if not graded), loglik, n_tokens and perplexity (per token). The
+            table has one more column for each label or number that prompts have in `about`, such
+            as condition.
 
         Examples
         --------
@@ -306,7 +306,7 @@ def instruments_in(store: Store) -> dict[str, int]:
     Parameters
     ----------
     store : Store
-        Store of a run.
+        Store with the requests and replies of a run.
 
     Raises
     ------
@@ -333,7 +333,7 @@ def arms_in(store: Store, *, instrument: str | None = None) -> tuple[str, ...]:
     Parameters
     ----------
     store : Store
-        Store of a run.
+        Store with the requests and replies of a run.
     instrument : str, optional
         Name of the instrument; required if the store has prompts of several instruments.
 
@@ -364,7 +364,7 @@ def readings(
     Parameters
     ----------
     store : Store
-        Store of a run.
+        Store with the requests and replies of a run.
     instrument : str, optional
         Name of the instrument; required if the store has prompts of several instruments.
     arm : str, optional

@@ -1,10 +1,10 @@
 """Requests, each with one prompt for one model and a permanent key.
 
-The key of a request is the SHA-256 hash of its canonical form. This form consists of its version,
-the name and id of the model, the key of the prompt with its repeat and sample, the messages, the
-parameters, and the key of the request whose conversation it continues, if any. The canonical form
-excludes earlier replies, so that every request has a key before any is sent. The canonical form
-also excludes server addresses, because these may change.
+The key of a request is the SHA-256 hash of its canonical form. The canonical form consists of its
+version, the name and id of the model, the key of the prompt with its repeat and sample, the
+messages, the parameters, and the key of the request whose conversation it continues, if any. The
+canonical form excludes earlier replies, so that every request has a key before any is sent. The
+canonical form also excludes server addresses, because these may change.
 """
 
 import json

@@ -103,7 +103,7 @@ class Endpoint:
         return WIRES[self.wire]
 
     def secret(self) -> str | None:
-        """Return the secret, from the environment or from the output of the command.
+        """Return the secret, from the environment or from the output of a command.
 
         Raises
         ------
@@ -117,7 +117,7 @@ class Endpoint:
 
 
 def _check_url(url: str, where: str) -> None:
-    """Raise an error, which omits the address, unless it is valid and contains no secrets."""
+    """Raise an error that omits the address unless the address is valid and free of secrets."""
     if not re.fullmatch(r"https?://[^\s@]+", url):
         msg = f"{where}url must begin with http:// or https:// and hold no password"
         raise OptionError(msg)

@@ -21,7 +21,7 @@ def read_store(path: str | PathLike[str], *, instrument: str | None = None) -> S
     Parameters
     ----------
     path : path
-        Store of a run; no requests are sent.
+        Store with the requests and replies of a run; no requests are sent.
     instrument : str, optional
         Name of the instrument; required if the store has graded answers of several instruments.
 

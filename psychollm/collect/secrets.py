@@ -139,7 +139,7 @@ class Blotter:
         self.learn(os.environ.get(name, "").strip() for name in variables)
 
     def learn(self, secrets: Iterable[str]) -> None:
-        """Add secrets to remove."""
+        """Add secrets that are to be removed."""
         self._held |= set(secrets)
         held = self._held
         known = sorted((one for one in held if len(one) >= SHORTEST), key=len, reverse=True)

@@ -115,7 +115,7 @@ class StagedPlan:
         """Yield the name and the plan of each stage.
 
         The plan of a stage depends on stored replies, so `collect` must run each plan before the
-        next is requested.
+        next plan is requested.
 
         Raises
         ------
@@ -169,7 +169,7 @@ class StagedPlan:
         return replace(prompt, max_tokens=max(lengths))
 
     def _check_store(self) -> None:
-        """Raise an error if the store contains replies that could be taken for this plan's."""
+        """Raise an error if stored replies could be mistaken for replies of this plan."""
         if not self.plan.store.is_file():
             return
         keys = {prompt.key for prompt in self.plan.prompts}

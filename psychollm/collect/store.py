@@ -4,7 +4,8 @@ A reply is stored before the next request is sent; replies that arrive together 
 transaction. The journal is a write-ahead log with ``synchronous=NORMAL``. Commits survive a kill
 of the process at any moment, because the operating system keeps them. A power failure may undo the
 last commits but never damages the file, and the affected requests are sent again.
-``synchronous=FULL`` would prevent only this loss, at the cost of one disk flush per reply.
+``synchronous=FULL`` would only prevent the loss of the last commits, at the cost of one disk flush
+per reply.
 
 Two processes may share a store. A process leases a request before it sends it, and renews the
 lease while it runs; otherwise the lease expires. Leases of killed processes on this machine are
@@ -148,7 +149,7 @@ class Store:
     # -- entering ------------------------------------------------------------------------------
 
     def enlist(self, requests: Iterable[Request]) -> int:
-        """Enter new requests, leave existing ones unchanged, and return the number of new ones.
+        """Enter new requests without changing existing ones; return the number of new requests.
 
         If a request has the prompt and model of an older request but other messages or parameters,
         the older request is kept but no longer sent.
@@ -273,7 +274,7 @@ class Store:
     def release_dead(self) -> int:
         """Release leases of killed processes on this machine, and return their number.
 
-        Amounts that these processes had reserved count as spent, because the server may have
+        Amounts that killed processes had reserved count as spent, because the server may have
         processed the requests.
         """
         query = (

@@ -21,10 +21,10 @@ _FORMAT = "psychollm.direction.1"
 class Direction(Result):
     """One vector per layer, in units of the mean norm of the layer's state.
 
-    The dose, or steering strength, is the length of the added vector in units of this norm. Adding
-    a vector of length one moves the state by the mean norm of the layer's states. Therefore, doses
-    are comparable between layers and models. Directions of one model can be scaled, added and
-    subtracted: ``0.2 * d``, ``a + b``, ``a - b``, ``-d``.
+    The dose, or steering strength, is the length of the added vector in units of the layer's mean
+    norm. Adding a vector of length one moves the state by the mean norm of the layer's states.
+    Therefore, doses are comparable between layers and models. Directions of one model can be
+    scaled, added and subtracted: ``0.2 * d``, ``a + b``, ``a - b``, ``-d``.
 
     Examples
     --------

@@ -8,9 +8,9 @@ that only the layers above are computed again. The common prefix of all prompts 
 computed once per strength.
 
 `LastToken` requires that only the last token is steered, so that all earlier tokens keep their
-keys and values in every layer. Each strength is then one more copy of the last token at the same
-position. A copy attends to the earlier tokens and itself, but not to other copies, so one pass
-computes many strengths.
+keys and values in every layer. With `LastToken`, each strength is one more copy of the last token
+at the same position. A copy attends to the earlier tokens and itself, but not to other copies, so
+one pass computes many strengths.
 
 `UpperLayers` and `LastToken` are exact up to rounding, and are compared with full passes before
 use.

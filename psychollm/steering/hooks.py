@@ -61,7 +61,7 @@ def steer(
     ShapeError
         If the direction was made from a model with another hidden size.
     InputError
-        If the model is not a causal model of transformers, or is in training mode.
+        If the model is not a causal transformers model, or is in training mode.
 
     Notes
     -----

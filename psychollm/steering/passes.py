@@ -59,7 +59,7 @@ def forward(
 
 
 def cache_of(pairs: Pairs) -> Any:
-    """Return a cache of keys and values that can be extended without changing them."""
+    """Return an extensible cache that leaves the given keys and values unchanged."""
     cache = transformers().DynamicCache()
     for layer, (keys, values) in enumerate(pairs):
         cache.update(keys, values, layer)
@@ -152,5 +152,5 @@ def read_answers(logits: Any, tokens: AnswerTokens) -> tuple[Any, Any]:
 
 
 def rows_of(rows: Rows, prompts: Sequence[int]) -> Rows:
-    """Return some rows of an opened batch."""
+    """Return the selected rows of an opened batch."""
     return [rows[prompt] for prompt in prompts]

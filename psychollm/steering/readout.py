@@ -210,7 +210,7 @@ def hidden_states(
     prompts : sequence of str or Prompt
         Texts, or an instrument's conversations, to which the chat template is applied.
     layers : sequence of int, optional
-        Layers to return, by default all.
+        Layers to return; all layers by default.
     token : int
         Position of the token, counted from the end of the prompt; -1 is the last token.
     yes, no : sequence of str

@@ -357,7 +357,7 @@ class _Run:
 
 
 def _sound(base: FloatArray, steering: Steering, prompts: Sequence[int]) -> FloatArray:
-    """Return the unsteered answers, after checking that they are numbers."""
+    """Return the unsteered answers, after checking that all of them are numbers."""
     bad = np.flatnonzero(np.isnan(base).any(axis=0))
     if bad.size:
         label = steering.asked.encoded.labels[prompts[bad[0]]]

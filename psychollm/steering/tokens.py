@@ -5,8 +5,9 @@ positions would count the padding, and the answer to a prompt would depend on th
 the batch.
 
 A word corresponds to several tokens, with and without a leading space, in lower and upper case.
-The probability of "yes" is the sum of the probabilities of all these tokens. Forms with several
-tokens ("Y" + "ES") do not count, because their first token also begins other words.
+The probability of "yes" is the sum of the probabilities of all tokens that are forms of "yes".
+Forms with several tokens ("Y" + "ES") do not count, because their first token also begins other
+words.
 """
 
 from collections.abc import Iterator, Sequence
@@ -94,7 +95,7 @@ def _check_ends(rows: Rows, labels: Sequence[Any], tokenizer: Any) -> None:
 
 
 def _common(rows: Rows) -> int:
-    """Return the length of the common prefix of all rows, excluding the last token of each."""
+    """Return the length of the common prefix of all rows, excluding the last token of each row."""
     if len(rows) < 2:
         return 0
     low, high = min(map(tuple, rows)), max(map(tuple, rows))

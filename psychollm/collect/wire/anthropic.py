@@ -34,7 +34,7 @@ LACKS = frozenset(
 
 
 class AnthropicMessages(OverHttp):
-    """``POST /messages`` with a separate system prompt, without log probabilities and seeds."""
+    """Format of ``POST /messages`` with a separate system prompt and without log probabilities."""
 
     name = "anthropic"
     path = "/messages"
@@ -118,7 +118,7 @@ class AnthropicMessages(OverHttp):
 
 
 def claude_thinking(thinking: Thinking) -> dict[str, Any]:
-    """Return the thinking parameters: a level for newer models, a token budget for older ones."""
+    """Return the thinking parameters: a level or, for older models, a token budget."""
     if thinking.off:
         return {"thinking": {"type": "disabled"}}
     if thinking.level is None:

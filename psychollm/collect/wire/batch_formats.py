@@ -293,7 +293,7 @@ def _results_of(batch: str) -> str:
 
 
 def _like(listed: Mapping[str, Any], draft: Draft) -> bool:
-    """Return whether a listed batch has the size of the draft and is not older than it."""
+    """Return whether a listed batch has the size of the draft and is not older than the draft."""
     counts = listed.get("request_counts")
     n = sum(as_number(one) or 0 for one in counts.values()) if isinstance(counts, dict) else 0
     try:

@@ -25,7 +25,7 @@ _BESIDE = ("guardrailConfig", "performanceConfig", "requestMetadata", "serviceTi
 
 
 class BedrockConverse(OverHttp):
-    """``POST /model/MODEL/converse`` with a Bedrock API key as a bearer token."""
+    """Format of ``POST /model/MODEL/converse`` with a Bedrock API key as a bearer token."""
 
     name = "bedrock"
     streams = False  # Bedrock streams have a different format

@@ -156,7 +156,7 @@ def _settings(known: Mapping[str, Any], thinking: Thinking | None) -> dict[str, 
 
 
 def _thinking(thinking: Thinking) -> dict[str, Any]:
-    """Return the thinking parameters: a level for newer models, a budget for older ones."""
+    """Return the thinking parameters: a level or, for older models, a token budget."""
     if thinking.off:
         return {"thinkingBudget": 0}
     if thinking.level is None:

@@ -27,7 +27,7 @@ class NoSuchModelError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """The type of a model's weights, and the number of bits if they are quantised."""
+    """Data type of a model's weights, and the number of bits of quantised weights."""
 
     dtype: str
     bits: int | None

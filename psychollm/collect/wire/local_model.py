@@ -28,7 +28,7 @@ class TooLargeError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A completion, and the time in seconds from the start of the batch to its end."""
+    """A completion, and the seconds from the start of its batch to the end of the completion."""
 
     reply: dict[str, Any]
     seconds: float

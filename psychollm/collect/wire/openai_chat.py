@@ -202,7 +202,7 @@ _RENAMED = {"max_completion_tokens": "max_tokens"}
 
 
 class OpenAICompletions(OpenAIChat):
-    """``POST /completions`` with messages joined to one text by blank lines."""
+    """Format of ``POST /completions`` with messages joined to one text by blank lines."""
 
     name = "openai-completions"
     path = "/completions"

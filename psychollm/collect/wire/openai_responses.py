@@ -26,7 +26,7 @@ _ENDED = {"response.completed", "response.incomplete", "response.failed"}
 
 
 class OpenAIResponses(OverHttp):
-    """``POST /responses``, whose input and output are lists of items."""
+    """Format of ``POST /responses``, whose input and output are lists of items."""
 
     name = "openai-responses"
     path = "/responses"

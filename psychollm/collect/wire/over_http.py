@@ -41,7 +41,7 @@ def events(raw: bytes) -> Iterator[Event | None]:
 
 
 def cut_off() -> UnreadableReplyError:
-    """Return the error for a stream that ended before the reply did."""
+    """Return the error for a stream that ended before the end of the reply."""
     return UnreadableReplyError(Kind.BROKEN, "the stream ended before the reply")
 
 

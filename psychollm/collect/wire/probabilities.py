@@ -127,6 +127,6 @@ def yes_no_mass(tokens: Sequence[Token]) -> YesNoMass | None:
 
 
 def sequence_logprob(tokens: Sequence[Token]) -> float | None:
-    """Return the log probability of a whole reply, or None if any token has none."""
+    """Return the log probability of a whole reply, or None if any token lacks a probability."""
     known = [one.logprob for one in tokens if one.logprob is not None]
     return math.fsum(known) if known and len(known) == len(tokens) else None

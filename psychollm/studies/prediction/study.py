@@ -179,7 +179,7 @@ def predict_answers(
     Parameters
     ----------
     responses : Responses or table (models, questions)
-        Answers 0 and 1, or scores between 0 and 1, which count as fractions of a yes. Missing
+        Answers (0 or 1), or scores between 0 and 1, which count as fractions of a yes. Missing
         answers are predicted, and known answers are smoothed. Models and questions without
         answers, and questions that all models or none have solved, are also predicted.
     models, questions : DataFrame, optional
@@ -403,7 +403,7 @@ class _Score(NamedTuple):
 
 
 def _scored(logits: FloatArray, *, folds: _Folds, rng: np.random.Generator) -> _Score:
-    """Return the accuracy of logits (answers,)."""
+    """Return the accuracy of the predicted logits (answers,)."""
     there = np.isfinite(logits)
     y, logits, question = folds.y[there], logits[there], folds.columns[there]
     loss = log_losses(y, logits)

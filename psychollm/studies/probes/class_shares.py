@@ -108,7 +108,7 @@ def class_shares(
         Group of each question, such as its topic or template. Folds and resamples keep groups
         whole. By default each question is a group.
     layers : sequence of int, optional
-        Layers to probe; by default all.
+        Layers to probe; all layers by default.
     n_folds : int
         Number of cross-validation folds.
     penalty : float

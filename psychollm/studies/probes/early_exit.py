@@ -81,8 +81,8 @@ def early_exit(
     Parameters
     ----------
     confidence : array_like (questions, steps)
-        Out-of-fold probability that the answer at each step is correct. NaN after the last step
-        of a question.
+        Out-of-fold probability that the answer at each step is correct. Values are NaN after the
+        last step of a question.
     correct : array_like (questions, steps)
         Correctness of the answer at each step: 1 if correct, otherwise 0.
     tokens : array_like (questions, steps)

@@ -30,7 +30,7 @@ class Features:
 
 
 def features_of(states: Any, layers: Any, controls: Mapping[str, Any] | None) -> Features:
-    """Return one table per layer and control."""
+    """Return one table of features per layer and control."""
     array = float_array(getattr(states, "states", states), "states")
     array = array[:, None] if array.ndim == 2 else array
     if array.ndim != 3 or not array.size:
@@ -108,7 +108,7 @@ def classifier(penalty: float) -> Any:
 
 
 def fitted(table: FloatArray, outcome: FloatArray, rows: BoolArray, penalty: float) -> Any:
-    """Return a function from features to the probability of 1, fitted on some rows."""
+    """Return a function, fitted on some rows, from features to the probability of outcome 1."""
     share = float(outcome[rows].mean())
     if share in {0.0, 1.0}:  # no model can be fitted to a single class
         return lambda features: np.full(len(features), share)
@@ -119,7 +119,7 @@ def fitted(table: FloatArray, outcome: FloatArray, rows: BoolArray, penalty: flo
 def out_of_fold(
     table: FloatArray, outcome: FloatArray, known: BoolArray, fold: IntArray, penalty: float
 ) -> FloatArray:
-    """Return the out-of-fold probability of 1 for each question (questions,)."""
+    """Return the out-of-fold probability of outcome 1 for each question (questions,)."""
     chance = np.full(len(table), np.nan)
     for one in np.unique(fold):
         held = fold == one

@@ -137,7 +137,7 @@ def state_probe(
     controls : mapping of str to array_like (questions,) or (questions, features), optional
         Features of external predictors.
     layers : sequence of int, optional
-        Layers to probe; by default all.
+        Layers to probe; all layers by default.
     n_folds : int
         Number of cross-validation folds.
     penalty : float

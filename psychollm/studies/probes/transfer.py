@@ -111,7 +111,7 @@ def probe_transfer(
     topics : array_like (questions,)
         Topic of each question.
     layer : int, optional
-        Layer to probe; needed if there are several.
+        Layer to probe; required if the states have several layers.
     groups : array_like (questions,), optional
         Group of each question, such as its template. Folds and resamples keep groups whole. By
         default each question is a group.

@@ -10,9 +10,9 @@ The method `flagged` returns the largest set of the most suspicious questions wh
 does not exceed the bound.
 
 The audit checks itself: it corrupts one in twenty keys of the table at random, fits the model
-again and counts the corrupted keys that it flags. The other questions keep their probabilities
-from the original table. If the probabilities imply more corrupted keys than there are, the
-probabilities are lowered, in logits, until both numbers agree.
+again and counts the corrupted keys that it flags. Questions with unchanged keys keep their
+probabilities from the original table. If the probabilities imply more corrupted keys than there
+are, the probabilities are lowered, in logits, until both numbers agree.
 
 References
 ----------
@@ -239,12 +239,12 @@ class QuestionAudit(Study, Result):
         source : str
             Python code that creates the data, shown with the call.
         smallest : SmallestEffects
-            Smallest effects of interest; not used by this page.
+            Smallest effects of interest, which this page does not use.
         texts : Series or mapping, optional
             Text of each question, by label.
         fdr : float
-            The table lists the questions flagged for any fault at this false discovery rate, but
-            at least 20 and at most 300.
+            The table lists the questions flagged for any fault at the false discovery rate `fdr`,
+            but at least 20 and at most 300.
 
         Returns
         -------
@@ -332,7 +332,7 @@ def question_audit(
     Parameters
     ----------
     choices : DataFrame, array_like or Responses
-        The option that each model chose, questions x models; empty cells are missing. A
+        Table of the option that each model chose, questions x models; empty cells are missing. A
         `Responses` object has models as rows and questions as columns. Without `key`, the values
         are scores (1 for right, 0 for wrong), models x questions.
     key : Series, mapping or array_like, optional

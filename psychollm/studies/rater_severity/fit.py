@@ -3,9 +3,9 @@ r"""Estimate parameters of raters and their population by maximum marginal likel
 Severity, slope coordinate, middle tendency, drift and group effects are each normal over raters.
 The mean over raters has a flat or nearly flat prior. The variance over raters maximises the
 marginal likelihood, with raters integrated out by Laplace's method, and a prior worth one or two
-raters of typical variance (MacKay's update). Therefore raters with little information are shrunk
-towards the others, and a rater with constant ratings has finite severity. Newton steps use the
-observed information. The first three steps, and steps at which the observed information is not
+raters of typical variance (MacKay's update). Therefore, raters with little information are shrunk
+towards the other raters, and a rater with constant ratings has finite severity. Newton steps use
+the observed information. The first three steps, and steps at which the observed information is not
 positive definite, omit all or part of the missing information about objects.
 
 Standard errors are the larger of two values, which come from the inverse of the information matrix
@@ -106,7 +106,7 @@ class Prior:
     precision: FloatArray
 
     def height(self, at: FloatArray, state: State) -> float:
-        """Return the log-likelihood plus log prior."""
+        """Return the log-likelihood plus the log prior."""
         gap = at - self.centre
         return state.log_likelihood - 0.5 * float(gap @ self.precision @ gap)
 
@@ -268,7 +268,7 @@ def _start(facets: Facets, layout: Layout, population: Population) -> FloatArray
 
 
 def _grid_at(facets: Facets, layout: Layout, at: FloatArray) -> Grid:
-    """Return nodes as dense as the narrowest posterior needs."""
+    """Return quadrature nodes that are dense enough for the narrowest posterior."""
     # The information in one rating is at most the squared slope times the largest variance of its
     # score.
     span = float(facets.steps[-1] - facets.steps[0])

@@ -147,7 +147,7 @@ class Curves:
 
 
 def features_of(facets: Facets) -> FloatArray:
-    """Return c, w and T for each rating (K, F)."""
+    """Return the constants c, w and T of equation (2) for each rating (K, F)."""
     k = facets.n_ratings
     if k == 2:
         return facets.steps[:, None]

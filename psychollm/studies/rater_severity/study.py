@@ -1,15 +1,16 @@
 r"""Estimate raters' severity and discrimination, and the effect of omitting raters.
 
 Raw mean ratings confound severity with the objects that were rated, such as answers or texts, and
-carry no information about discrimination. Here raters are the items of an item response model, and
-the rated objects are its respondents (`likelihood`). Each rater has a severity and a
-discrimination. With three or more ratings, a rater also has a tendency to the middle ("unsure"); a
-drift over time and a severity for each group of objects are optional. The population of objects is
-normal, and the population of raters is estimated (`fit`).
+carry no information about discrimination. Raters are the items of an item response model, and the
+rated objects are its respondents (`likelihood`). Each rater has a severity and a discrimination.
+With three or more ratings, a rater also has a tendency to the middle ("unsure"); a drift over time
+and a severity for each group of objects are optional. The population of objects is normal, and the
+population of raters is estimated (`fit`).
 
 Severity in logits refers to one object of average quality. Differences in the mean rating over all
-objects, on the scale of the ratings, depend less on the model. These differences remain valid if
-ratings of one object are dependent beyond its quality, which biases logits towards zero.
+objects, on the scale of the ratings, depend less on the model. Differences in the mean rating
+remain valid if ratings of one object are dependent beyond its quality, which biases logits towards
+zero.
 
 References
 ----------
@@ -211,7 +212,7 @@ class _Raters:
         return se, plain * np.outer(scale, scale)
 
     def margin(self, se: FloatArray, n: FloatArray) -> FloatArray:
-        """Return the margins of error of estimates with these standard errors."""
+        """Return the margins of error of estimates with the given standard errors."""
         tail = stdtrit(np.maximum(n - 1.0, 2.0), (1.0 + self.level) / 2.0)
         return np.asarray(tail * se)
 

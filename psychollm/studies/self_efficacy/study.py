@@ -213,7 +213,7 @@ class SelfEfficacyStudy(Study, Result):
 
     @property
     def conditions(self) -> tuple[Any, ...]:
-        """The conditions, in order of appearance."""
+        """Names of the conditions, in order of appearance."""
         return self.means.labels
 
     def to_frame(self) -> pd.DataFrame:

@@ -91,12 +91,12 @@ class EfficacyTable:
 
     @property
     def models(self) -> Labels:
-        """The models, in order of appearance."""
+        """Names of the models, in order of appearance."""
         return tuple(dict.fromkeys(self.rows["model"].tolist()))
 
     @property
     def conditions(self) -> Labels:
-        """The conditions, in order of appearance."""
+        """Names of the conditions, in order of appearance."""
         return tuple(dict.fromkeys(self.rows["condition"].tolist()))
 
 

@@ -67,7 +67,7 @@ _TIMES, _LARGER = 4, 400
 
 @dataclass(frozen=True, slots=True)
 class Arms:
-    """All arms on their common questions, and the options of resampling."""
+    """All arms on their common questions, and the resampling options."""
 
     samples: SampledAnswers
     clusters: IntArray | None
@@ -76,7 +76,7 @@ class Arms:
     splits: int
 
     def parts(self) -> dict[str, Any]:
-        """Return the estimates of the study, by field."""
+        """Return the estimates of the study, by field of the result."""
         confidence = semantic_confidence(self.samples)
         split = None
         if (confidence.n_samples > 1).all():

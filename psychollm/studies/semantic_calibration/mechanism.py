@@ -2,9 +2,9 @@ r"""Relation between the predictability of a model's own answers and its semanti
 
 According to Nakkiran et al., training on the next token removes miscalibration only if the model
 can predict its distribution over answers before it writes the first word. Before a long chain of
-thought, a model cannot predict this distribution, and miscalibration remains. Their theory thus
-predicts that an arm (a model on a set of questions, in one form) is calibrated worse if it
-predicts the distribution of its own answers worse.
+thought, a model cannot predict its distribution over answers, and miscalibration remains. The
+theory of Nakkiran et al. thus predicts that an arm (a model on a set of questions, in one form) is
+calibrated worse if it predicts the distribution of its own answers worse.
 
 For each question, let :math:`n_k` of M samples be in class k, and let :math:`q_k` be the predicted
 probability of class k. The prediction comes from a probe on the hidden state at the end of the
@@ -143,10 +143,10 @@ def semantic_mechanism(
         Study of the arms; ten or more arms are advisable, such as all combinations of models and
         question sets.
     samples : SampledAnswers
-        Samples of the same arms; `stack_samples` combines several.
+        Samples of the same arms; `stack_samples` combines the samples of several arms.
     predicted : array_like (arms, questions, samples)
         Predicted probability, before any answer, of the class of each sample; NaN if unknown.
-        `predicted_chances` computes these probabilities from distributions over answers.
+        `predicted_chances` computes the predicted probabilities from distributions over answers.
     predictability : {"divergence", "cross_entropy"}
         Measure to correlate with the calibration error. Cross-entropy also grows with the
         diversity of answers.

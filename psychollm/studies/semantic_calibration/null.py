@@ -2,8 +2,8 @@ r"""Null distribution of a semantically calibrated model with a finite number of
 
 A model is semantically calibrated if the right answer behaves like one more of its samples: it is
 in class k with the probability :math:`\pi(k)` of that class in the model's answers. With M samples
-and counts :math:`n_k`, even such a model looks miscalibrated, for two reasons. Calibration errors
-are never negative, so noise increases them. Moreover, the largest observed proportion
+and counts :math:`n_k`, even a calibrated model looks miscalibrated, for two reasons. Calibration
+errors are never negative, so noise increases them. Moreover, the largest observed proportion
 overestimates the probability of its class, because it was selected. The usual expectation of a
 calibration error, in which answers are right with the probability given by the confidence,
 accounts only for the first reason. The null distribution in this module accounts for both reasons.
@@ -24,7 +24,7 @@ The expected overconfidence of a question has the closed form :math:`\sum_k P(k)
 
 Calibration of the largest class alone is a weaker claim; equation (1) assumes calibration of all
 classes. A class of abstentions is never the right answer. If several classes are right, g is the
-largest.
+largest right class.
 """
 
 from collections import Counter

@@ -1,9 +1,10 @@
 r"""Semantic calibration: relation between the frequency of an answer and its accuracy.
 
 The semantic confidence of a model is the proportion of the largest class of meaning among many
-answers to the same question. A model is semantically calibrated if it is right with this
-frequency. The study compares arms (models or forms of prompts) on the same questions: does
-instruction tuning, or reasoning before the answer, impair the calibration of a base model?
+answers to the same question. A model is semantically calibrated if it is right as often as its
+semantic confidence states. The study compares arms (models or forms of prompts) on the same
+questions: does instruction tuning, or reasoning before the answer, impair the calibration of a
+base model?
 
 The calibration error of every arm is compared with two expected errors: the error of calibrated
 confidences (`smooth`, `binned`), and the error of a calibrated model with as many samples

@@ -11,7 +11,7 @@ from psychollm.estimates.verdict import FEWEST, SmallestEffects, outcome
 
 
 def between_models(between: BetweenModels, level: float, smallest: SmallestEffects) -> Finding:
-    """Report whether more accurate models say yes more often, and yes rates match accuracy."""
+    """Report whether accurate models say yes more often, and whether yes rates match accuracy."""
     line = between.confidence_on_accuracy
     spearman = with_interval(between.spearman, between.spearman_interval, 3, signed=True)
     enough = between.n >= FEWEST

@@ -197,15 +197,15 @@ def shared_confidence_by(
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         Each model's self-report before answering (1 = yes, I can) and whether it was correct, for
-        the same models and questions in any order; both may have missing answers.
+        the same models and questions in any order; both tables may have missing answers.
     by : array_like (questions,)
         Group of each question, such as its domain. A Series is aligned by label.
     empty_cells, missing : str
         Rules of the plain tetrachoric spectrum (see `tetrachoric`); they do not affect the verdict
         on the number of factors.
     screen : {"flag", "drop"}
-        "flag" keeps every model and names those that fail the validity screen; "drop" excludes
-        unusable models from all results.
+        "flag" keeps every model and names the models that fail the validity screen; "drop"
+        excludes unusable models from all results.
     n_null : int
         Number of replicates of each null distribution, and of tables simulated under one factor
         for all groups.

@@ -22,7 +22,7 @@ and the model's own :math:`\Phi_2` of a yes becomes
 :math:`\ell\,\Phi(\pm a) + (1 - \ell - e)\,\Phi_2`. For the answer no, e replaces the first
 :math:`\ell`.
 
-The other parameters are estimated by maximum likelihood, with a wide normal prior that keeps
+All parameters of model m are estimated by maximum likelihood, with a wide normal prior that keeps
 slopes and higher terms finite with few questions; :math:`\rho = 0` is tested by the likelihood
 ratio. Standard errors come from the outer product of the questions' gradients (Berndt et al.). The
 precision-weighted mean of artanh rho over models has a standard error from the questions'
@@ -408,7 +408,7 @@ def _assemble(
 
 
 def _mean(fits: list[_Fit]) -> tuple[float, float, int]:
-    """Return the precision-weighted mean of z, its clustered standard error, and the count."""
+    """Return the precision-weighted mean of z, its clustered standard error, and its n."""
     known_fits = [(fit.z, fit.se**-2, fit.influence) for fit in fits if fit.influence is not None]
     if not known_fits:
         return np.nan, np.nan, 0

@@ -144,7 +144,7 @@ class SharedConfidence(Study, Result):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per model: rates, threshold, loading, AUROC, tests, flags."""
+        """Return one row per model with rates, threshold, loading, AUROC, tests and flags."""
         import pandas as pd
 
         table, own, private = self.confusion, self.individuation, self.private_signal
@@ -236,7 +236,7 @@ def _head(study: SharedConfidence) -> str:
 
 
 def verdict(study: SharedConfidence, smallest: SmallestEffects) -> str:
-    """Name the number of common factors and the models that predict their own correctness."""
+    """State the number of factors and the models that predict their own correctness."""
     return ", ".join(filter(None, [cuts(study.coding), _shared(study, smallest)]))
 
 

@@ -1,10 +1,10 @@
 """`shared_confidence`: test whether confidence is private or shared through a common factor.
 
 The study screens the validity of reports, and evaluates yes/no reports as a classifier of
-correctness, with F-beta over values of beta. It relates confidence to accuracy between models, and
-tests the number of common factors against null distributions. It also reports factor scores of
-questions, the information that a model's self-report and the mean vote add, pairwise
-disagreements, and residuals after the factor.
+correctness, with F-beta over values of beta. The study relates confidence to accuracy between
+models, and tests the number of common factors against null distributions. The study also reports
+factor scores of questions, the information that a model's self-report and the mean vote add,
+pairwise disagreements, and residuals after the factor.
 """
 
 from collections.abc import Hashable, Mapping
@@ -62,19 +62,19 @@ def shared_confidence(
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         Each model's self-report before answering (1 = yes, I can) and whether it was correct, for
-        the same models and questions in any order; both may have missing answers.
+        the same models and questions in any order; both tables may have missing answers.
     empty_cells, missing : str
         Rules of the plain tetrachoric spectrum (see `tetrachoric`); they do not affect the verdict
         on the number of factors.
     screen : {"flag", "drop"}
-        "flag" keeps every model and names those that fail the validity screen; "drop" excludes
-        unusable models from all results. Models with constant reports or too few reports are
-        always excluded from correlations.
+        "flag" keeps every model and names the models that fail the validity screen; "drop"
+        excludes unusable models from all results. Models with constant reports or too few reports
+        are always excluded from correlations.
     people : DataFrame or path, optional
         Answers of people, in the format of `read_people`: one row per answer with the columns
         person, question, and said (1 = yes, I can) or correct, or both.
     n_null : int
-        Number of replicates of each null distribution, on the workers of `bootstrap`.
+        Number of replicates of each null distribution, computed by the workers of `bootstrap`.
     bootstrap : int or Bootstrap
         Number of resamples of the questions.
     level : float

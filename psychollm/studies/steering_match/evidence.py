@@ -13,8 +13,9 @@ only moved a threshold.
 
 Controls are compared with the direction by held-out kappa, averaged over targets. The questions
 that choose the strength are not scored, and the comparison is paired by question. Agreement would
-be misleading, because for targets with extreme yes rates it is highest if the model never changes
-its answer. This would penalise directions that cannot be scaled that far.
+be misleading, because agreement with targets of extreme yes rates is highest if the model never
+changes its answer. Agreement would therefore penalise directions that cannot be scaled far enough
+to make all answers equal.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def permutation_of_questions(
     options: Resampling,
     n: int,
 ) -> tuple[Null, Null]:
-    """Permute the questions of the steered answers; return nulls of headlines and of kappas."""
+    """Permute the questions of the steered answers; return null statistics and null kappas."""
     # Targets keep their questions, which preserves the dependence between targets.
     targets = scoring.thresholds.size
 

@@ -5,8 +5,8 @@ yes/no answers are to be reproduced. For each target the strength with the highe
 chosen, and best strengths are regressed on thresholds. Agreement and :math:`R^2` are high even for
 uninformative directions: any direction that moves the yes rate reaches the target's yes rate, and
 thresholds are functions of yes rates. The informative question is whether the steered model says
-yes to the *same* questions. Held-out kappa measures this agreement, and is compared with permuted
-questions, random directions, and a threshold on the unsteered log odds.
+yes to the *same* questions. Held-out kappa measures agreement on the same questions, and is
+compared with permuted questions, random directions, and a threshold on the unsteered log odds.
 
 References
 ----------

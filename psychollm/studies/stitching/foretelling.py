@@ -69,7 +69,7 @@ class Foreteller:
         self._shared: _Shared | None = None
 
     def in_table(self, model: int) -> Known:
-        """Return the distribution for a model in the table."""
+        """Return the distribution of abilities and curves for a model in the table."""
         given, scores = self._of_model(model)
         ability = self._ability(model)
         mean = np.concatenate([ability, self.scale.curves.ravel()])
@@ -95,7 +95,7 @@ class Foreteller:
         return np.asarray(ability + np.clip(step, -_STEP, _STEP))
 
     def outside(self, year: float, *, wider: float = WIDER) -> Known:
-        """Return the distribution for a new model released at a date, without scores."""
+        """Return the distribution for a new model without scores, released at a date."""
         k, size = self.scale.n_abilities, self.scale.curves.size
         covariance = np.zeros((k + size, k + size))
         covariance[:k, :k] = np.eye(k)

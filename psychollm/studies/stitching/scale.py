@@ -140,7 +140,7 @@ class _System:
         return Posterior(own - cross @ np.swapaxes(ratio, 1, 2), curves, cross)
 
     def variance(self, found: Posterior) -> FloatArray:
-        """Return the posterior variance of eta (models, benchmarks)."""
+        """Return the posterior variance of the linear predictor (models, benchmarks)."""
         n, k, b, q = self.shape
         at = np.arange(b * q).reshape(b, q)
         own = found.curves[at[:, :, None], at[:, None, :]]
@@ -160,7 +160,7 @@ def loadings(curves: FloatArray) -> FloatArray:
 
 
 def unit_variance(p: FloatArray) -> FloatArray:
-    """Return p (1 - p), bounded below."""
+    """Return the variance p (1 - p) of binary scores, bounded from below."""
     return np.asarray(np.maximum(p * (1.0 - p), _LEAST))
 
 

@@ -1,7 +1,7 @@
 """Put scores in many benchmarks on one scale of ability.
 
 Few models have scores in all benchmarks, so means over benchmarks compare different sets of
-benchmarks. Here the curve of each benchmark relates its scores to common abilities
+benchmarks. The curve of each benchmark relates its scores to common abilities
 (`psychollm.studies.stitching.scale`), as in Epoch's capability index. In addition, each benchmark
 has its own residual dispersion, curves are partially pooled, residuals of a model in similar
 benchmarks are correlated (`psychollm.studies.stitching.related`), and a second ability is included
@@ -83,7 +83,7 @@ def stitch_benchmarks(
     level : float
         Coverage of the intervals of abilities and benchmarks.
     rng : Generator, int or None
-        Source of randomness for folds and draws.
+        Random generator or seed for folds and draws.
 
     Returns
     -------

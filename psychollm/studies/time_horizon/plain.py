@@ -160,7 +160,7 @@ def _penalised(
 
 
 def _fitted(y: FloatArray, tried: BoolArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return a and b of each model, by Firth's modified scores."""
+    """Return the coefficients a and b of each model, by Firth's modified scores."""
     design = np.stack([np.ones_like(x), -x], axis=1)
     at = np.tile([0.0, 0.1], (len(y), 1))
     height = _penalised(y, tried, x, *at.T)

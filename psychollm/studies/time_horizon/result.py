@@ -60,7 +60,7 @@ class TimeHorizon(Study, Result):
 
     @property
     def definitions(self) -> tuple[str, str]:
-        """Names of the definitions of a horizon, which are all tasks and a typical task."""
+        """Names of the definitions of a horizon, over all tasks and for a typical task."""
         return ALL_TASKS, TYPICAL_TASK
 
     @property

@@ -3,11 +3,11 @@
 A model's time horizon is the length of the tasks that it solves with a given probability. The
 length of a task is the time, in minutes, that people need for it. Two definitions of the horizon
 answer different questions. Over **all tasks**, the horizon is the length at which the proportion
-of solved tasks equals this probability (`psychollm.studies.time_horizon.plain`). For a **typical
-task**, the horizon is the length at which a task of median difficulty for its length is solved
-with this probability (`psychollm.studies.time_horizon.explained`). Tasks of equal length differ in
-difficulty, so the curve over all tasks is flatter: for probabilities above one half, the horizon
-over all tasks is shorter.
+of solved tasks equals the given probability (`psychollm.studies.time_horizon.plain`). For a
+**typical task**, the horizon is the length at which a task of median difficulty for its length is
+solved with the given probability (`psychollm.studies.time_horizon.explained`). Tasks of equal
+length differ in difficulty, so the curve over all tasks is flatter: for probabilities above one
+half, the horizon over all tasks is shorter.
 
 The sampling units of the intervals are tasks, or families of tasks if given, because similar tasks
 carry less information.

@@ -20,7 +20,7 @@ FEWEST = 3
 
 
 class Horizons(Protocol):
-    """Horizons of models, the input of a trend."""
+    """Horizons of models, which are the input of a trend."""
 
     @property
     def estimates(self) -> tuple[tuple[Estimate, ...], ...]:
@@ -28,7 +28,7 @@ class Horizons(Protocol):
 
     @property
     def definitions(self) -> tuple[str, ...]:
-        """Names of the definitions."""
+        """Names of the definitions of a horizon."""
 
     @property
     def shares(self) -> tuple[float, ...]:

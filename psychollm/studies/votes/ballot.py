@@ -107,7 +107,7 @@ def ballot_of(
 def _without_texts(votes: Any, named: AbstractSet[str], covariates: Any) -> Any:
     """Read only the required columns of a table that is read in batches.
 
-    The other columns are kept but empty, so that error messages can name them.
+    All other columns are kept but empty, so that error messages can name them.
     """
     import pandas as pd
 

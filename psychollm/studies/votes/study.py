@@ -93,7 +93,7 @@ def bradley_terry(
         Person or judge who voted; by default, a column with a known name, if there is one.
     kind : str or array_like (votes,), optional
         Kind of voter, such as "people" and "judge". The kind with most voters determines the
-        strengths; other kinds are linked with it and have deviations.
+        strengths; other kinds are linked with this kind and have deviations.
     prompt : str or array_like (votes,), optional
         Prompt that the models answered. Prompts are clusters, and strengths refer to a typical
         prompt. By default, the prompt is a column with a known name, if there is one.
