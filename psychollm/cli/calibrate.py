@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -199,7 +199,7 @@ class Calibrate(OfStated, Resampled):
         return Found(
             summary=panel.summary(smallest=self.smallest),
             findings=evidence.findings(),
-            tables=panel.tables() | evidence.tables(),
+            tables=cache(lambda: panel.tables() | evidence.tables()),
             script=source,
             numbers=numbers,
             in_files=("reliability", "bins", "risk_coverage", "roc"),
@@ -218,7 +218,7 @@ class Calibrate(OfStated, Resampled):
         return Found(
             summary=found.statement,
             findings=Findings(items=(found,)),
-            tables=panel.tables(),
+            tables=cache(panel.tables),
             script=source,
             numbers={"findings": [], **numbers},
             remark=(

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ class Found:
     """Result of a command, to be printed and written as JSON and tables."""
 
     summary: str
-    tables: "Mapping[str, pd.DataFrame]"  # tables by file name
+    tables: "Callable[[], Mapping[str, pd.DataFrame]]"  # returns the tables by file name
     findings: "Findings | None" = None
     script: str = ""  # Python code that reproduces the result
     # contents of results.json in addition to findings and tables, or instead of them
@@ -46,7 +46,7 @@ class Found:
         if self.findings is not None:
             items = self.findings.to_dict()["items"]
             found = {"verdict": self.findings.verdict, "findings": items}
-        for name, table in self.tables.items():
+        for name, table in self.tables().items():
             if name not in self.in_files:
                 found[name] = records(table)
         call = {"call": with_imports(self.script)} if self.script else {}
@@ -91,9 +91,10 @@ class Analysis(Command):
         smallest = getattr(self, "smallest", SMALLEST)
         findings = study.findings(smallest=smallest)
         people = getattr(study, "people", None)
+
         return Found(
             summary=study.summary(smallest=smallest),
-            tables=study.tables() | ({} if people is None else people.tables()),
+            tables=cache(lambda: study.tables() | ({} if people is None else people.tables())),
             findings=findings,
             script=script,
             numbers=numbers,
@@ -131,7 +132,7 @@ def carry_out(command: Analysis) -> Found:
 
 
 def _write(command: Analysis, found: Found, folder: Path) -> None:
-    for name, table in found.tables.items():
+    for name, table in found.tables().items():
         write_csv(table, folder / f"{name}.csv")
     (folder / "results.json").write_text(as_json(found.results) + "\n", encoding="utf-8")
     if hasattr(command, "markdown"):

@@ -98,7 +98,7 @@ class Irt(Analysis, Choosing, OneTable):
         items = fit.to_frame()
         return Found(
             summary=_told(fit, items, able, written=self.out is not None),
-            tables={"items": items, "abilities": able},
+            tables=lambda: {"items": items, "abilities": able},
             script=call.script(),
             numbers={
                 "model": fit.model,

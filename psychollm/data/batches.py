@@ -25,8 +25,7 @@ from psychollm._base.wording import parameter
 from psychollm.data.labels import listed
 from psychollm.data.parquet import open_parquet
 from psychollm.data.table import WORDS, meanings
-from psychollm.kernels.label_numbers import number_labels, place_labels
-from psychollm.kernels.pair_counts import MISSING
+from psychollm.kernels.codes import MISSING
 
 BATCH = 1 << 20  # rows per batch
 LONGEST = 16  # largest number of batches per work item
@@ -188,6 +187,8 @@ class _WholeNumbers:
 
     def _room(self, n: int) -> None:
         """Enlarge the storage to `n` labels."""
+        from psychollm.kernels.label_numbers import place_labels
+
         known = np.empty(n, dtype=np.int64)
         known[: self._n] = self._known[: self._n]
         self._known = known
@@ -197,6 +198,8 @@ class _WholeNumbers:
 
     def number(self, labels: IntArray) -> tuple[AnyArray, IntArray]:
         """Return the number of each label, and the labels that are new."""
+        from psychollm.kernels.label_numbers import number_labels
+
         numbers = np.empty(labels.size, dtype=np.int32)
         before, done = self._n, 0
         while True:

@@ -32,7 +32,8 @@ from psychollm.data.pair_counts import MAX_ROWS, PairCounts, plane_counts
 from psychollm.data.pour import Batch, pour
 from psychollm.data.responses import Responses, as_responses
 from psychollm.data.scan import scan
-from psychollm.kernels.pair_counts import MISSING, fill_planes
+from psychollm.kernels.codes import MISSING
+from psychollm.kernels.pair_counts import fill_planes
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -30,6 +30,8 @@ from typing import Any
 import numba
 from numba.core import event
 
+from psychollm.kernels.compilation import compiling
+
 
 def njit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` lazily with the options of all kernels."""
@@ -40,16 +42,16 @@ def njit(function: Callable[..., Any]) -> Callable[..., Any]:
         return numba.njit(**options)(function)
 
 
-def on_compilation(note: Callable[[str], None]) -> Any:
-    """Return a context that calls `note` with the name of each kernel that is compiled."""
+class _Listener(event.Listener):
+    """Listener that reports the compilation of kernels to `compiling`."""
 
-    class Listener(event.Listener):
-        def on_start(self, event: Any) -> None:
-            function = event.data["dispatcher"].py_func
-            if function.__module__.startswith("psychollm."):
-                note(f"{function.__module__}.{function.__qualname__}")
+    def on_start(self, event: Any) -> None:
+        function = event.data["dispatcher"].py_func
+        if function.__module__.startswith("psychollm."):
+            compiling(f"{function.__module__}.{function.__qualname__}")
 
-        def on_end(self, event: Any) -> None:
-            """Do nothing; the end of a compilation is not reported."""
+    def on_end(self, event: Any) -> None:
+        """Do nothing; the end of a compilation is not reported."""
 
-    return event.install_listener("numba:compile", Listener())
+
+event.register("numba:compile", _Listener())  # type: ignore[no-untyped-call]

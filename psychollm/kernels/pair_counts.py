@@ -12,6 +12,7 @@ from numba.extending import intrinsic
 
 from psychollm._base.types import AnyArray, FloatArray, IntArray, WordArray
 from psychollm.kernels._jit import njit
+from psychollm.kernels.codes import MISSING, YES
 
 
 @intrinsic
@@ -68,9 +69,6 @@ def count_with_missing(yes, answered, joint, own, both):
             both[j, i] = both[i, j]
             own[i, j] = count_common(yes[i], answered[j])
             own[j, i] = count_common(yes[j], answered[i])
-
-
-NO, YES, MISSING = 0, 1, -1
 
 
 @njit

@@ -85,7 +85,7 @@ def _compared(
     remark = "\n".join(f"{arm}: {one.summary()}" for arm, (_, one) in own.items())
     if name not in MEASURES:
         told = "\n".join(f"{arm}: {text}" for arm, text in verdicts.items())
-        return Found(summary=told, tables={}, numbers={"arms": verdicts}, parts=found)
+        return Found(summary=told, tables=dict, numbers={"arms": verdicts}, parts=found)
     study = compare_arms(
         scores,
         name,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,8 @@ from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from psychollm.studies.question_audit.study import QuestionAudit
 
 DESCRIPTION = """\
@@ -130,10 +132,8 @@ class Audit(Analysis, OneTable):
             "seed": self.seed,
         }
         found = replace(self.of_study(result, script, numbers), remark=self._flagged(result))
-        if texts is not None:
-            table = found.tables["questions"]
-            table["text"] = [texts.get(str(label), "") for label in table["question"]]
-        return replace(found, page=partial(result.report, texts=texts, source=script))
+        page = partial(result.report, texts=texts, source=script)
+        return replace(found, tables=cache(partial(_tables, result, texts)), page=page)
 
     def _flagged(self, result: "QuestionAudit") -> str:
         """List the keys flagged at the rate `--fdr`, unless the findings list them."""
@@ -150,3 +150,12 @@ class Audit(Analysis, OneTable):
 
 
 COMMAND = Audit
+
+
+def _tables(result: "QuestionAudit", texts: dict[str, str] | None) -> "dict[str, pd.DataFrame]":
+    """Return the tables of an audit, with the texts of the questions if they are known."""
+    tables = result.tables()
+    if texts is not None:
+        table = tables["questions"]
+        table["text"] = [texts.get(str(label), "") for label in table["question"]]
+    return tables

@@ -46,7 +46,7 @@ def judged(command: "OfTables", tables: "Tables[Responses]", asked: str = "") ->
     found = command.of_study(study, script, numbers, remark=tables.left_out)
     return replace(
         found,
-        in_files=found.tables.keys() - {"models", "screen"},
+        in_files=found.tables().keys() - {"models", "screen"},
         page=command.page_of(study, code),
     )
 
