@@ -262,7 +262,7 @@ def _common(values: Sequence[Any]) -> Any:
 def _record(
     row: Any, canonical: Mapping[str, Any], whole: _Evaluation, score: float
 ) -> dict[str, Any]:
-    """Return one instance-level record."""
+    """Return the record of one reply."""
     prompt = json.loads(row["prompt"])
     sent = json.loads(row["sent"])
     turns = sent.get("messages", [{"role": "user", "content": sent.get("prompt", "")}])
@@ -306,6 +306,6 @@ def _record(
 
 
 def _safe(name: str) -> str:
-    """Return a valid folder name."""
+    """Return a name as a valid folder name."""
     kept = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)
     return kept.strip(".") or "_"

@@ -95,7 +95,7 @@ def said(store: Store) -> Iterator[tuple[Prompt, Row]]:
 
 @lru_cache(maxsize=1 << 15)
 def prompt_of(text: str) -> Prompt:
-    """Return the prompt that a JSON text describes; cached, because models share prompts."""
+    """Return the prompt that a JSON text describes, from a cache because models share prompts."""
     return Prompt.from_dict(json.loads(text))
 
 

@@ -224,7 +224,7 @@ class DirectionScan(Result):
         return self.responses[self.names.index(name)]
 
     def besides(self, name: str) -> dict[str, DoseResponse]:
-        """Return the results of all other directions by name, as controls of this direction.
+        """Return the results of all other directions by name, as controls of the given direction.
 
         Raises
         ------

@@ -96,7 +96,7 @@ def logit(p: FloatArray) -> FloatArray:
 
 
 def expit(x: FloatArray) -> FloatArray:
-    """Return the inverse of `logit`."""
+    """Return the logistic function, the inverse of `logit`."""
     return np.asarray(1.0 / (1.0 + np.exp(-x)))
 
 

@@ -1,4 +1,4 @@
-"""Page of a question audit, with the worst questions first."""
+"""Report page of a question audit, with the worst questions first."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any

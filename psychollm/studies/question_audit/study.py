@@ -119,7 +119,7 @@ class QuestionAudit(Study, Result):
         fdr : float
             Bound on the expected false discovery rate.
         fault : {"wrong_key", "any"}
-            Kind of discovery: a wrong key, or any fault.
+            Kind of fault to flag: a wrong key, or any fault.
 
         Returns
         -------

@@ -15,9 +15,9 @@ probability that model i answers questions q and r alike.
 
 .. math:: a_i = p_{iq} p_{ir} + (1 - p_{iq})(1 - p_{ir}).                                 \quad (1)
 
-The number of models that answer the two questions alike is Poisson-binomial. Its exact upper tail
-is multiplied by the number of pairs (Bonferroni). Normal priors shrink slopes towards 1 and
-abilities towards 0.
+The number of models that answer the two questions alike is Poisson-binomial. The exact upper tail
+probability is multiplied by the number of pairs (Bonferroni). Normal priors shrink slopes towards
+1 and abilities towards 0.
 
 With few models, no test can be significant: n models that toss coins answer two questions alike
 with probability :math:`2^{-n}`, and there are many pairs.

@@ -1,4 +1,4 @@
-"""Page of raters."""
+"""Report page of the severity of raters."""
 
 from typing import TYPE_CHECKING
 

@@ -81,11 +81,11 @@ def rater_severity(
         Columns of a long table with the object, the rater and the rating; by default, columns with
         known names such as "item", "judge" and "score".
     time : str or array_like (things,), optional
-        Time of each rating: a column of numbers or dates, or one time per object. With times,
-        severity may drift.
+        Time of each rating: a column of numbers or dates, or one time per object. If times are
+        given, severity may drift.
     group : str or array_like (things,), optional
-        Group of each object, such as the model that wrote it. With groups, raters may differ in
-        severity between groups.
+        Group of each object, such as the model that wrote it. If groups are given, raters may
+        differ in severity between groups.
     categories : iterable, optional
         All ratings from the lowest to the highest.
     unsure : hashable, optional
@@ -225,7 +225,7 @@ class _Raters:
     def estimate(
         self, name: str, value: FloatArray, se: FloatArray, interval: FloatArray
     ) -> Estimate:
-        """Return an estimate by rater."""
+        """Return an estimate with one value per rater."""
         return Estimate(
             name=name, value=value, se=se, interval=interval, n=self.n, flags=self.flags,
             method=METHOD, level=self.level, labels=self.labels, axis="rater",

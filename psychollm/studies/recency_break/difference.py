@@ -217,7 +217,7 @@ def permuted(
 
 
 def smallest(z: FloatArray, chosen: IntArray | None) -> FloatArray:
-    """Return the statistic (units,) at each unit's cut, or the minimum over all cuts."""
+    """Return the statistic (units,) at each unit's cut date, or the minimum over all cut dates."""
     if chosen is not None:
         return np.asarray(np.where(chosen < 0, np.nan, z[np.arange(len(z)), chosen]))
     least = np.where(np.isnan(z), np.inf, z).min(axis=1)

@@ -1,4 +1,4 @@
-"""Page of results on recent questions."""
+"""Report page of the study of recent questions."""
 
 from typing import TYPE_CHECKING
 

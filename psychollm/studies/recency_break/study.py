@@ -66,9 +66,9 @@ def recency_break(
     published : Series, mapping or array_like (questions,)
         Publication date of each question. Questions without a date are omitted.
     cutoff : date, Series, mapping or array_like (models,), optional
-        Date after which a model cannot have seen a question: one for all, or one per model; the
-        latest within a lineage is used. Models without a date are not tested. By default the date
-        is searched, also in the null distribution.
+        Date after which a model cannot have seen a question, as one date for all models or one per
+        model. The latest date within a lineage is used. Models without a date are not tested. By
+        default, the date is searched, also in the null distribution.
     families : array_like (models,), optional
         Lineage of each model, such as its base model. By default each model is its own lineage.
     level : float
@@ -192,7 +192,7 @@ def _lineages(families: Any, models: Labels) -> tuple[IntArray, Labels]:
 
 
 def _cutoffs(cutoff: Any, models: Labels) -> FloatArray | None:
-    """Return a date for each model, NaN without one; None if it is searched."""
+    """Return the date of each model, NaN without a date; None if the date is searched."""
     if cutoff is None:
         return None
     many = isinstance(cutoff, Mapping) or (np.ndim(cutoff) > 0 and not isinstance(cutoff, str))
@@ -224,7 +224,7 @@ def _searched(days: FloatArray) -> FloatArray:
 
 
 def _places(z: FloatArray, chosen: IntArray | None, of: IntArray, count: int) -> IntArray:
-    """Return the cut of each unit; a searched cut is common to the lineage."""
+    """Return the cut date of each unit; a searched date is common to the lineage."""
     if chosen is not None:
         return np.maximum(chosen, 0)
     best = np.where(np.isnan(z[:count]), np.inf, z[:count]).argmin(axis=1)

@@ -183,7 +183,7 @@ def difficulty(table: EfficacyTable, resampling: Resampling) -> DifficultyEffect
     table : EfficacyTable
         Table with levels of difficulty in the ratings and in the tasks.
     resampling : Resampling
-        Coverage, and resamples of models.
+        Coverage of the intervals, and resamples of models.
     """
     base = table.base
     rated = base[base["level"] > 0]

@@ -227,7 +227,7 @@ def _apart(x: FloatArray, y: FloatArray) -> float:
 def totals_of_people(
     table: EfficacyTable, people: Any, points: tuple[int, int], level: float
 ) -> BesidePeople:
-    """Compare the totals of models with those of people, by condition."""
+    """Compare the totals of models with the totals of people, by condition."""
     if isinstance(people, HumanNorm):
         return of_totals(
             table.base, dict.fromkeys(map(str, table.conditions), people), level=level

@@ -1,4 +1,4 @@
-"""Page of self-efficacy: totals, consistency, stability, and correlates."""
+"""Report page of self-efficacy: totals, consistency, stability, and correlates."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

@@ -326,14 +326,14 @@ def self_efficacy(
         One row per task: model, condition, correct (0 to 1); optionally level and persona. Results
         of `SelfEfficacy.score` include these rows.
     people : DataFrame, path or HumanNorm, optional
-        Ratings of people, as returned by `read_people`, with the columns person and either i1, i2,
-        ... (items) or their total; a column condition is needed if models have several conditions.
-        A published norm of the scale is also accepted.
+        Ratings of people, as returned by `read_people`, with the column person and either items
+        (columns i1, i2, and so on) or a total; a column condition is needed if models have several
+        conditions. A published norm of the scale is also accepted.
     measures : mapping of mappings or Series, Series or DataFrame, optional
         Other measures, such as the perplexity of replies (`Readings.perplexity`), by name, then by
-        model, (model, condition) or (model, condition, level). A Series with these labels in its
-        index is also accepted, or a DataFrame with the column model, optionally condition and
-        level, and one column for each measure.
+        model, (model, condition) or (model, condition, level). A Series with models, and
+        optionally conditions and levels, in its index is also accepted, or a DataFrame with the
+        column model, optionally condition and level, and one column for each measure.
     items : sequence of str, optional
         Columns with ratings.
     points : (int, int)

@@ -1,4 +1,4 @@
-"""Page of semantic calibration."""
+"""Report page of semantic calibration."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Report of the shared-confidence study: facts and methods."""
+"""Report page of the shared-confidence study, with its facts and methods."""
 
 from collections.abc import Iterator
 from html import escape

@@ -1,7 +1,7 @@
 r"""Test for privileged access: confidence predicts correctness beyond the common factor.
 
 Model m says yes if :math:`Y^*` exceeds zero, and is correct if :math:`A^*` exceeds zero. Equation
-(1) defines both variables.
+(1) defines :math:`Y^*` and :math:`A^*`.
 
 .. math:: Y^* = c + d f + e, \qquad A^* = a(f) + u, \qquad
           \operatorname{corr}(e, u) = \rho.                                               \quad (1)
@@ -17,8 +17,8 @@ answers of all *other* models.
           \qquad w_{qk} \propto \varphi(f_k) \prod_{j \ne m} P(Y_{jq} \mid f_k).          \quad (2)
 
 The loadings and thresholds of the other models are given. If models lapse, with asymptotes
-:math:`\ell` and :math:`1 - e`, the probabilities of their answers come from the fit with lapses,
-and the model's own :math:`\Phi_2` of a yes becomes
+:math:`\ell` and :math:`1 - e`, the probabilities of their answers come from the fit with lapses.
+For model m itself and the answer yes, :math:`\Phi_2` becomes
 :math:`\ell\,\Phi(\pm a) + (1 - \ell - e)\,\Phi_2`. For the answer no, e replaces the first
 :math:`\ell`.
 
@@ -288,8 +288,8 @@ def private_signal(
     Returns
     -------
     PrivateSignal
-        A model has NaN and a reason if its confidence or correctness is constant, or if its
-        answers have the same likelihood under any correlation.
+        Results of a model are NaN, with a reason, if its confidence or correctness is constant, or
+        if its answers have the same likelihood under any correlation.
 
     Raises
     ------
@@ -327,7 +327,7 @@ def private_signal(
 
 
 class _Fit(NamedTuple):
-    """Estimate of one model."""
+    """Estimates for one model."""
 
     reason: Reason
     n: int

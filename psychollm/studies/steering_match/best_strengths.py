@@ -1,8 +1,8 @@
 r"""Best strength of each target, and the regression of strengths on thresholds.
 
 The regression line is fitted by least squares to one point per target. For targets drawn from a
-population, interval (1) of the correlation, by Fisher's z, gives the interval of the line's
-:math:`R^2`.
+population, the interval of :math:`R^2` is computed from interval (1) of the correlation, by
+Fisher's z.
 
 .. math:: \operatorname{artanh} r \pm z / \sqrt{k - 3}.                                   \quad (1)
 

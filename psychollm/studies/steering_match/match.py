@@ -94,14 +94,14 @@ def steering_match(
         Yes/no answers of the models to reproduce; missing answers are allowed.
     thresholds : mapping, array_like (targets,) or a result with thresholds and labels, optional
         Latent value above which a target says yes, such as the thresholds of `shared_confidence`,
-        which are high for cautious models. Targets with NaN are omitted from the regression. By
-        default, thresholds are computed from yes rates.
+        which are high for cautious models. Targets with a threshold of NaN are omitted from the
+        regression. By default, thresholds are computed from yes rates.
     controls : mapping of str to values like `steered`, optional
         Sweeps of random directions or of directions made from shuffled labels, by name.
     criterion : {"agreement", "kappa"}
         Criterion for the best strength, which also applies to controls and nulls. Held-out
-        agreement always uses strengths chosen for agreement, and held-out kappa strengths chosen
-        for kappa.
+        agreement always uses strengths chosen for agreement, and held-out kappa always uses
+        strengths chosen for kappa.
     ties : {"middle", "nearest_zero"}
         Rule for the choice among equally good strengths.
     steps : int
@@ -164,7 +164,7 @@ def steering_match(
 
 @dataclass(frozen=True, slots=True)
 class _Study:
-    """Tables and options of one call."""
+    """Tables and options of one call of `steering_match`."""
 
     steered: SteeredAnswers
     others: Mapping[str, SteeredAnswers]

@@ -1,4 +1,4 @@
-"""Page of a steering match: one strength per target, with controls."""
+"""Report page of a steering match: one strength per target, with controls."""
 
 from typing import TYPE_CHECKING
 

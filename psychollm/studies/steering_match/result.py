@@ -52,7 +52,7 @@ class SteeringMatch(Study, Result):
     matches : mapping of str to BestStrengths
         Best strengths by "agreement", by "kappa" and, where log odds are known, by "likelihood".
     criterion : str
-        Criterion of all other results.
+        Criterion of the best strengths in all other results.
     at_best : Reconstruction
         Reconstruction at the best strength, in sample (biased upwards).
     held_out, held_out_for_kappa : Reconstruction
@@ -289,7 +289,7 @@ def _curve_frame(grid: Grid, counts: Any, row: int) -> pd.DataFrame:
 
 
 def finding(study: SteeringMatch) -> Literal["none", "order", "control", "direction"]:
-    """Return the type of the verdict."""
+    """Return the type of the verdict, such as "control"."""
     # "none": held-out kappa is not above its value for permuted questions. "order": it is above
     # that value, but not above the kappa of a threshold on the unsteered log odds. "control": it
     # is above both, but not above the kappa of at least one control direction. "direction": it is

@@ -189,7 +189,7 @@ class SteeredAnswers(Result):
 
     @property
     def usable(self) -> BoolArray:
-        """Strengths that are not collapsed (strengths,)."""
+        """Whether each strength is usable, that is, not collapsed (strengths,)."""
         return np.asarray(~self.collapsed, dtype=np.bool_)
 
     @property

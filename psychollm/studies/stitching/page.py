@@ -1,4 +1,4 @@
-"""Page of benchmarks on one scale."""
+"""Report page of benchmarks on one scale."""
 
 from typing import TYPE_CHECKING
 

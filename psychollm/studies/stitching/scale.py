@@ -375,7 +375,7 @@ class _Fit:
         return np.asarray(np.clip((own + FEW * shared) / (self.counted + FEW), *_SCATTER))
 
     def scale(self, middle: float, *, converged: bool, steps: int) -> Scale:
-        """Return the current scale."""
+        """Return the scale with the current parameters."""
         return Scale(
             abilities=self.theta,
             curves=self.curves,

@@ -327,7 +327,7 @@ def _quantile(
 def _fieller(
     gap: FloatArray, slope: float, matrix: FloatArray, more: FloatArray, reach: FloatArray
 ) -> FloatArray:
-    """Return bounds (models, 2) of gap / slope; infinite if the slope may be zero."""
+    """Return bounds (models, 2) of the ratio gap / slope; infinite if the slope may be zero."""
     q = reach**2
     own = np.diag(matrix)[:-1] + more
     both, steep = matrix[:-1, -1], matrix[-1, -1]

@@ -1,4 +1,4 @@
-"""Page of time horizons."""
+"""Report page of time horizons."""
 
 from typing import TYPE_CHECKING
 

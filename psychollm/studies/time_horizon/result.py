@@ -107,7 +107,7 @@ class TimeHorizon(Study, Result):
         Parameters
         ----------
         dates : Series, mapping or array_like (models,)
-            Release dates, such as "2024-05-13". Models without a date are omitted.
+            Release dates of the models, such as "2024-05-13". Models without a date are omitted.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-r"""Test whether differences in strength add up around triangles of models, or votes are cyclic.
+r"""Test whether strengths are additive around triangles of models, or whether votes are cyclic.
 
 On the logit scale, votes on a pair deviate from the difference :math:`\theta_i - \theta_j` by
 :math:`e_{ij} = r_{ij} / I_{ij}` (residual over information). Strengths cancel around a triangle.

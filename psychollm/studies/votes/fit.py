@@ -13,8 +13,8 @@ normal prior. All standard deviations are estimated.
 
 The effects of voters are integrated out. Newton steps find the mode of each voter's posterior.
 Around the mode, a product of Gauss-Hermite rules is weighted by the true density. By Fisher's
-identity, the gradient of the marginal likelihood is the mean gradient over these nodes. Newton
-steps use information (2) at the mode, with the effects of voters eliminated.
+identity, the gradient of the marginal likelihood is the mean gradient over the quadrature nodes.
+Newton steps use information (2) at the mode, with the effects of voters eliminated.
 
 .. math:: A = H_{\phi\phi} - \sum_v H_{\phi v} H_{vv}^{-1} H_{v\phi} + P.                 \quad (2)
 

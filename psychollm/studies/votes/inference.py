@@ -1,7 +1,7 @@
 r"""Standard errors of strengths, clustered by voters and prompts.
 
-Equation (1) is the covariance, with :math:`s_g` the gradient of the marginal likelihood summed
-over cluster g, A the information and P the precision of the priors
+Equation (1) is the covariance of the estimates, with :math:`s_g` the gradient of the marginal
+likelihood summed over cluster g, A the information and P the precision of the priors
 (`psychollm.studies.votes.fit`).
 
 .. math:: A^{-1} \Bigl(\sum_g \frac{s_g s_g'}{1 - h_g} + P\Bigr) A^{-1} + b b'.           \quad (1)

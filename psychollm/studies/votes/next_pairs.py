@@ -1,4 +1,4 @@
-r"""Choose the next pairs of models, to determine the boundaries of tiers soonest.
+r"""Choose the pairs of models that determine the boundaries of tiers with the fewest votes.
 
 A tier ends before the first model that is significantly weaker than the tier's best model.
 Therefore, only the differences between the best model of a tier and the models of the next tier
@@ -68,7 +68,7 @@ def next_pairs_of(
     labels: Labels,
     n: int,
 ) -> NextPairs:
-    """Return the next n pairs."""
+    """Return the n pairs of models to vote on next."""
     check_count("n", n)
     k = len(labels)
     i, j = np.triu_indices(k, 1)

@@ -1,4 +1,4 @@
-"""Page of votes."""
+"""Report page of votes on pairs of models."""
 
 from typing import TYPE_CHECKING
 
