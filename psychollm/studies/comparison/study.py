@@ -407,8 +407,8 @@ def compare(
     tasks : array_like (questions,), optional
         Task of each question; if tasks are given, every task has equal weight.
     people : DataFrame, array_like or path, optional
-        Scores of people on the same questions: a table, or a file for `read_people`. The comparison
-        with people gives all questions equal weight, even if there are tasks.
+        Scores of people on the same questions: a table, or a file for `read_people`. The
+        comparison with people gives all questions equal weight, even if there are tasks.
     power : float
         Statistical power assumed for `detectable` and `needed`.
     level : float
