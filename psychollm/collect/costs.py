@@ -28,9 +28,9 @@ def costs(store: Store) -> dict[str, dict[str, Any]]:
     -------
     dict
         A dictionary for each model with the number of ``exchanges``, the number that were
-        ``answered``, ``input_tokens``, ``output_tokens``, ``reasoning_tokens`` (included in the
-        output), the total ``seconds`` of all exchanges, and the ``cost``. The cost includes
-        amounts that a killed run had reserved.
+        ``answered``, the total ``seconds`` of all exchanges, and the ``cost``. The dictionary also
+        contains the numbers of ``input_tokens``, ``output_tokens`` and ``reasoning_tokens``
+        (included in the output). The cost includes amounts that a killed run had reserved.
 
     Examples
     --------

@@ -1,6 +1,8 @@
 """Plans, which are TOML files that specify prompts, models, endpoints and budget.
 
-::
+Examples
+--------
+A plan with all settings::
 
     prompts = ["items.jsonl"]       # one prompt per line, as `Prompt.to_dict` writes it
     store = "run.sqlite"            # created if missing; relative to the plan

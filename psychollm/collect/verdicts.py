@@ -1,8 +1,8 @@
 """Probabilities of all possible values of a verdict, such as yes and no, in each reply.
 
 The probabilities are computed from raw replies in the store, and no request is repeated. The
-values are "yes" and "no" for a yes/no prompt, the letters of the options, or the leading digits of
-a number or percentage (all its digits if tokens contain up to three).
+values are "yes" and "no" for a yes/no prompt, or the letters of the options. For a number or
+percentage, the values are the leading digits, or all digits if tokens contain up to three digits.
 """
 
 import math

@@ -8,7 +8,8 @@ the other requests of a batch.
 
 The raw reply is stored in the format of chat completions, so that it is parsed like a server's
 reply. At the first token and at the verdict, the log probabilities list every form of "yes" and
-"no" in addition to the likeliest tokens, so that the total probabilities of yes and no are exact.
+"no" in addition to the likeliest tokens. The total probabilities of yes and no are therefore
+exact.
 """
 
 import asyncio

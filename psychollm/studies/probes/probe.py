@@ -2,9 +2,10 @@
 
 A linear probe predicts from the state of one layer whether the model's answer is correct, or
 whether it says yes. Predictions are out of fold, with groups of questions held out whole. A good
-prediction alone is not informative: it must be better than the predictions of external predictors,
-such as the kind and length of the question, the model's own P(yes), or the likelihood of its
-answer. Pass external predictors as controls, which are evaluated in the same way as the states.
+prediction alone is not informative: it must be better than the predictions of external predictors.
+Examples of external predictors are the kind and length of the question, the model's own P(yes),
+and the likelihood of its answer. Pass external predictors as controls, which are evaluated in the
+same way as the states.
 
 References
 ----------

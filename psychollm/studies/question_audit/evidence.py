@@ -2,10 +2,10 @@ r"""Likelihood of the answers to a question under each fault.
 
 Model m knows the answer to question q with probability :math:`\sigma(\theta_q + a_m)`, and the
 easiness :math:`\theta_q` is normal around the mean of its group. A model that does not know the
-answer chooses a wrong option. Models share errors in two ways: :math:`\theta_q` is the same for
-all models, and the probabilities of the wrong options have a symmetric Dirichlet prior with a
-small parameter :math:`\alpha`, so that one wrong option usually dominates. With :math:`c_o` models
-at option o, equation (1) is the likelihood of a sound question with key 0.
+answer chooses a wrong option. Models share errors in two ways. First, :math:`\theta_q` is the same
+for all models. Second, the probabilities of the wrong options have a symmetric Dirichlet prior
+with a small parameter :math:`\alpha`, so that one wrong option usually dominates. With :math:`c_o`
+models at option o, equation (1) is the likelihood of a sound question with key 0.
 
 .. math::
 

@@ -2,15 +2,15 @@ r"""Probability of each fault of each question, from a mixture over kinds of que
 
 A question of group g is of kind k with probability :math:`\pi_{gk}`. The proportion of wrong keys
 differs between groups, since groups have different authors. The proportion of wrong keys is
-estimated for each group and shrunk towards the proportion of the whole table, which is shrunk
-towards the proportion that experts found in MMLU-Redux. The proportions of all other kinds are
-fixed at the experts' values for MMLU-Redux.
+estimated for each group and shrunk towards the proportion of the whole table. The proportion of
+the whole table is shrunk towards the proportion that experts found in MMLU-Redux. The proportions
+of all other kinds are fixed at the experts' values for MMLU-Redux.
 
 A sound question may be a *misconception item*: on one sound question in a hundred, models behave
-as if another option were right. Choices cannot distinguish a misconception item from a wrong key,
-so the proportion of such items, fixed by the experts' judgements, bounds the probability of a
-wrong key. Most questions with another fault look sound, since models understand the intended
-meaning.
+as if another option were right. Choices cannot distinguish a misconception item from a wrong key.
+The proportion of misconception items, which is fixed by the experts' judgements, therefore bounds
+the probability of a wrong key. Most questions with another fault look sound, since models
+understand the intended meaning.
 
 Wrong keys also come in runs, for example if a column of keys slips by a row, or a page is misread.
 A hidden Markov chain along the table models runs of wrong keys. After a question outside runs, a

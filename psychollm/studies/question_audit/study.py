@@ -1,7 +1,7 @@
 r"""Detection of wrong keys and other faulty questions from models' answers.
 
 The probability of each fault of each question follows from the likelihoods in module `evidence`
-and the proportions in module `mixture`; the table needs no expert labels. Equation (1) is the
+and the proportions in module `mixture`. The table needs no expert labels. Equation (1) is the
 expected false discovery rate of a set S of flagged questions.
 
 .. math:: \operatorname{FDR}(S) = 1 - \frac{1}{|S|} \sum_{q \in S} p_q                \quad (1)
@@ -9,10 +9,10 @@ expected false discovery rate of a set S of flagged questions.
 The method `flagged` returns the largest set of the most suspicious questions whose expected rate
 does not exceed the bound.
 
-The audit checks itself: it corrupts one in twenty keys of the table at random, fits the model
-again and counts the corrupted keys that it flags. Questions with unchanged keys keep their
-probabilities from the original table. If the probabilities imply more corrupted keys than there
-are, the probabilities are lowered, in logits, until both numbers agree.
+To check itself, the audit corrupts one in twenty keys of the table at random, fits the model again
+and counts the corrupted keys that it flags. Questions with unchanged keys keep their probabilities
+from the original table. If the probabilities imply more corrupted keys than there are, the
+probabilities are lowered, in logits, until both numbers agree.
 
 References
 ----------

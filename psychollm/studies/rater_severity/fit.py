@@ -2,11 +2,12 @@ r"""Estimate parameters of raters and their population by maximum marginal likel
 
 Severity, slope coordinate, middle tendency, drift and group effects are each normal over raters.
 The mean over raters has a flat or nearly flat prior. The variance over raters maximises the
-marginal likelihood, with raters integrated out by Laplace's method, and a prior worth one or two
-raters of typical variance (MacKay's update). Therefore, raters with little information are shrunk
-towards the other raters, and a rater with constant ratings has finite severity. Newton steps use
-the observed information. The first three steps, and steps at which the observed information is not
-positive definite, omit all or part of the missing information about objects.
+marginal likelihood, in which raters are integrated out by Laplace's method. The prior of the
+variance is worth one or two raters of typical variance (MacKay's update). Therefore, raters with
+little information are shrunk towards the other raters, and a rater with constant ratings has
+finite severity. Newton steps use the observed information. The first three steps, and steps at
+which the observed information is not positive definite, omit all or part of the missing
+information about objects.
 
 Standard errors are the larger of two values, which come from the inverse of the information matrix
 H and from the sandwich over objects.

@@ -3,7 +3,7 @@ r"""Estimate raters' severity and discrimination, and the effect of omitting rat
 Raw mean ratings confound severity with the objects that were rated, such as answers or texts, and
 carry no information about discrimination. Raters are the items of an item response model, and the
 rated objects are its respondents (`likelihood`). Each rater has a severity and a discrimination.
-With three or more ratings, a rater also has a tendency to the middle ("unsure"); a drift over time
+With three or more ratings, a rater also has a tendency to the middle ("unsure"). A drift over time
 and a severity for each group of objects are optional. The population of objects is normal, and the
 population of raters is estimated (`fit`).
 

@@ -332,8 +332,8 @@ def self_efficacy(
     measures : mapping of mappings or Series, Series or DataFrame, optional
         Other measures, such as the perplexity of replies (`Readings.perplexity`), by name, then by
         model, (model, condition) or (model, condition, level). A Series with models, and
-        optionally conditions and levels, in its index is also accepted, or a DataFrame with the
-        column model, optionally condition and level, and one column for each measure.
+        optionally conditions and levels, in its index is also accepted. A DataFrame must have the
+        column model, optionally the columns condition and level, and one column for each measure.
     items : sequence of str, optional
         Columns with ratings.
     points : (int, int)

@@ -9,7 +9,7 @@ an effective number of answers, which is given by equation (1).
 These answers are as informative as m models whose proportions have variance :math:`s^2` (Korn and
 Graubard, 1998). If all proportions are equal, the effective number of answers is m. In simulations
 with 10, 20 and 50 models and narrow or wide distributions of proportions, the coverage of 95 %
-intervals was 93 to 98 %; the coverage of Student's t intervals was 84 to 96 %.
+intervals was 93 to 98 %. The coverage of Student's t intervals was 84 to 96 %.
 
 References
 ----------

@@ -1,12 +1,13 @@
 r"""Null distribution of a semantically calibrated model with a finite number of samples.
 
-A model is semantically calibrated if the right answer behaves like one more of its samples: it is
-in class k with the probability :math:`\pi(k)` of that class in the model's answers. With M samples
-and counts :math:`n_k`, even a calibrated model looks miscalibrated, for two reasons. Calibration
-errors are never negative, so noise increases them. Moreover, the largest observed proportion
-overestimates the probability of its class, because it was selected. The usual expectation of a
-calibration error, in which answers are right with the probability given by the confidence,
-accounts only for the first reason. The null distribution in this module accounts for both reasons.
+A model is semantically calibrated if the right answer behaves like one more of its samples. The
+right answer is then in class k with the probability :math:`\pi(k)` of that class in the model's
+answers. With M samples and counts :math:`n_k`, even a calibrated model looks miscalibrated, for
+two reasons. Calibration errors are never negative, so noise increases them. Moreover, the largest
+observed proportion overestimates the probability of its class, because it was selected. The usual
+expectation of a calibration error, in which answers are right with the probability given by the
+confidence, accounts only for the first reason. The null distribution in this module accounts for
+both reasons.
 
 Under calibration, the right answer and the samples are exchangeable. Together, the right answer
 and the samples have the counts :math:`m_k = n_k + 1\{k = g\}`, with g the class of the right
@@ -19,8 +20,9 @@ answers is the right answer with equal probability.
 
 In equation (1), :math:`f_k` is the confidence and :math:`a_k` the correctness if the right answer
 is in class k. Data sets drawn from equation (1) have the distribution of M samples of a calibrated
-model, so a test against these data sets is exact for every M and every distribution of classes.
-The expected overconfidence of a question has the closed form :math:`\sum_k P(k)(f_k - a_k)`.
+model. A test against data sets drawn from (1) is therefore exact for every M and every
+distribution of classes. The expected overconfidence of a question has the closed form
+:math:`\sum_k P(k)(f_k - a_k)`.
 
 Calibration of the largest class alone is a weaker claim; equation (1) assumes calibration of all
 classes. A class of abstentions is never the right answer. If several classes are right, g is the

@@ -2,8 +2,8 @@
 
 Each group (facts, code, mathematics) is studied separately. `common_loadings` tests whether models
 follow one factor over all groups or a separate factor in each group. Thresholds may differ between
-groups; their rank correlation over models shows whether a model with a low threshold in one group
-has low thresholds in the other groups.
+groups. The rank correlation of thresholds over models shows whether a model with a low threshold
+in one group has low thresholds in the other groups.
 """
 
 from __future__ import annotations
@@ -196,8 +196,9 @@ def shared_confidence_by(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Each model's self-report before answering (1 = yes, I can) and whether it was correct, for
-        the same models and questions in any order; both tables may have missing answers.
+        Each model's self-report before answering (1 = yes, I can), and whether the model was
+        correct. Both tables have the same models and questions in any order, and may have missing
+        answers.
     by : array_like (questions,)
         Group of each question, such as its domain. A Series is aligned by label.
     empty_cells, missing : str

@@ -23,10 +23,10 @@ For model m itself and the answer yes, :math:`\Phi_2` becomes
 :math:`\ell`.
 
 All parameters of model m are estimated by maximum likelihood, with a wide normal prior that keeps
-slopes and higher terms finite with few questions; :math:`\rho = 0` is tested by the likelihood
-ratio. Standard errors come from the outer product of the questions' gradients (Berndt et al.). The
-precision-weighted mean of artanh rho over models has a standard error from the questions'
-influence functions, because all models answered the same questions.
+slopes and higher terms finite with few questions. The hypothesis :math:`\rho = 0` is tested by the
+likelihood ratio. Standard errors come from the outer product of the questions' gradients (Berndt
+et al.). The precision-weighted mean of artanh rho over models has a standard error from the
+questions' influence functions, because all models answered the same questions.
 
 References
 ----------

@@ -61,8 +61,9 @@ def shared_confidence(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Each model's self-report before answering (1 = yes, I can) and whether it was correct, for
-        the same models and questions in any order; both tables may have missing answers.
+        Each model's self-report before answering (1 = yes, I can), and whether the model was
+        correct. Both tables have the same models and questions in any order, and may have missing
+        answers.
     empty_cells, missing : str
         Rules of the plain tetrachoric spectrum (see `tetrachoric`); they do not affect the verdict
         on the number of factors.

@@ -11,9 +11,9 @@ of the uncertainty of abilities to the product of two residuals.
 .. math:: k_{bc} = \frac{\sum_m (e_{mb} e_{mc} + u_{mbc})}
                         {(N_{bc} + \kappa) \, s_b s_c}.                                   \quad (2)
 
-The sum is over the :math:`N_{bc}` models with scores in both benchmarks, :math:`s_b` is the root
-mean square of the residuals, and :math:`\kappa` models without correlation shrink the estimate
-towards zero. Negative eigenvalues of the correlation matrix are removed.
+The sum is over the :math:`N_{bc}` models with scores in both benchmarks, and :math:`s_b` is the
+root mean square of the residuals. A number :math:`\kappa` of models without correlation shrinks
+the estimate towards zero. Negative eigenvalues of the correlation matrix are removed.
 
 References
 ----------

@@ -3,10 +3,10 @@
 Few models have scores in all benchmarks, so means over benchmarks compare different sets of
 benchmarks. The curve of each benchmark relates its scores to common abilities
 (`psychollm.studies.stitching.scale`), as in Epoch's capability index. In addition, each benchmark
-has its own residual dispersion, curves are partially pooled, residuals of a model in similar
-benchmarks are correlated (`psychollm.studies.stitching.related`), and a second ability is included
-if it clearly improves the prediction of held-out scores. Prediction intervals are rescaled to
-reach their nominal coverage of held-out scores.
+has its own residual dispersion, and curves are partially pooled. Residuals of a model in similar
+benchmarks are correlated (`psychollm.studies.stitching.related`). A second ability is included if
+it clearly improves the prediction of held-out scores. Prediction intervals are rescaled to reach
+their nominal coverage of held-out scores.
 
 References
 ----------
@@ -78,8 +78,8 @@ def stitch_benchmarks(
     out_of : float
         Highest possible score, such as 100 for percentages.
     n_abilities : 1 or 2, optional
-        Number of abilities; by default two if two abilities predict held-out scores better than
-        one, by more than a standard error of the difference in squared errors.
+        Number of abilities. By default, a second ability is included if it improves the prediction
+        of held-out scores by more than a standard error of the difference in squared errors.
     level : float
         Coverage of the intervals of abilities and benchmarks.
     rng : Generator, int or None

@@ -6,8 +6,8 @@ answer different questions. Over **all tasks**, the horizon is the length at whi
 of solved tasks equals the given probability (`psychollm.studies.time_horizon.plain`). For a
 **typical task**, the horizon is the length at which a task of median difficulty for its length is
 solved with the given probability (`psychollm.studies.time_horizon.explained`). Tasks of equal
-length differ in difficulty, so the curve over all tasks is flatter: for probabilities above one
-half, the horizon over all tasks is shorter.
+length differ in difficulty, so the curve over all tasks is flatter. For probabilities above one
+half, the horizon over all tasks is therefore shorter.
 
 The sampling units of the intervals are tasks, or families of tasks if given, because similar tasks
 carry less information.
@@ -75,7 +75,7 @@ def time_horizon(
     -------
     TimeHorizon
         Horizons are NaN with a reason if a model solved everything or nothing, or success does not
-        decrease with length; intervals are then unbounded towards 0 or infinity.
+        decrease with length. The intervals of such horizons are unbounded towards 0 or infinity.
 
     Raises
     ------

@@ -13,8 +13,8 @@ the squared curls in units of their variances (1), which is 1 for additive stren
 triangle, :math:`|c|` in units of its standard error is compared with the maximum over all
 triangles. The null distributions of the statistic and of the maximum come from a parametric
 bootstrap of the fitted model. Residuals of pairs are sums over many votes, so they are drawn from
-a normal distribution with the model's variance :math:`I_{ij}`, after the side, ties and
-discrimination of each voter are eliminated.
+a normal distribution. The variance of the normal distribution is the model's variance
+:math:`I_{ij}`, after the side, ties and discrimination of each voter are eliminated.
 
 References
 ----------

@@ -19,7 +19,7 @@ Newton steps use information (2) at the mode, with the effects of voters elimina
 .. math:: A = H_{\phi\phi} - \sum_v H_{\phi v} H_{vv}^{-1} H_{v\phi} + P.                 \quad (2)
 
 In equation (2), P is the precision of the priors. The variance of k effects follows MacKay's rule:
-it is the sum of squared effects, divided by k minus the sum of the ratios of posterior to prior
+the sum of squared effects is divided by k minus the sum of the ratios of posterior to prior
 variance.
 
 With very many votes, the votes of a subset of voters are fitted first. The remaining steps are

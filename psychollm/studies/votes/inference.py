@@ -8,13 +8,13 @@ likelihood summed over cluster g, A the information and P the precision of the p
 
 The vector :math:`b = A^{-1} P \phi` is the distance by which the priors shrink the estimates. For
 a subset of a voter's votes, the gradient is corrected for the change that the subset causes in the
-voter's effects. :math:`h_g` is the proportion of cluster g in the information on a contrast;
-degrees of freedom are those of `psychollm.estimates.clustered`. If the model is correct, equation
-(1) is the posterior covariance. With both voters and prompts, the covariance is the sum of the
-covariances clustered by voters and by prompts, minus the covariance clustered by combinations of
-voter and prompt. The combined covariance is at least the larger of the covariances clustered by
-voters and by prompts. Many small clusters are merged at random, which keeps their sums
-independent.
+voter's effects. The weight :math:`h_g` is the proportion of cluster g in the information on a
+contrast. Degrees of freedom are computed as in `psychollm.estimates.clustered`. If the model is
+correct, equation (1) is the posterior covariance. With both voters and prompts, the covariance is
+the sum of the covariances clustered by voters and by prompts, minus the covariance clustered by
+combinations of voter and prompt. The combined covariance is at least the larger of the covariances
+clustered by voters and by prompts. Many small clusters are merged at random, which keeps their
+sums independent.
 
 The errors of all strengths are drawn jointly, and the largest error of all differences gives
 simultaneous intervals (`max_t_of`).

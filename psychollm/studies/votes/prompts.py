@@ -10,10 +10,11 @@ Equation (1) is the expected product of the scores of two votes v and v' on the 
 
 Here, :math:`L_v` is :math:`w_v` times the Laplacian of the vote's pair, and :math:`\sigma_f` is on
 the scale of the fit. The sum over all pairs of votes on the same prompt estimates
-:math:`\sigma_f^2`; it is multiplied by :math:`\max(0, 1 - s^2 / \sigma_f^4)`, with s its standard
-error, so that noise is not mistaken for variation. Averaging a logistic curve over a normal
-variable of variance :math:`2 \sigma^2` divides its slope by :math:`a = \sqrt{1 + 2 c^2 \sigma^2}`,
-:math:`c = 16 \sqrt 3 / (15 \pi)` (Zeger, Liang and Albert, 1988), and :math:`\sigma = a \sigma_f`.
+:math:`\sigma_f^2`. The estimate is multiplied by :math:`\max(0, 1 - s^2 / \sigma_f^4)`, with s its
+standard error, so that noise is not mistaken for variation. Averaging a logistic curve over a
+normal variable of variance :math:`2 \sigma^2` divides its slope by
+:math:`a = \sqrt{1 + 2 c^2 \sigma^2}`, :math:`c = 16 \sqrt 3 / (15 \pi)` (Zeger, Liang and Albert,
+1988). Therefore, :math:`\sigma = a \sigma_f`.
 
 References
 ----------
