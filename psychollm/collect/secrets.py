@@ -160,7 +160,7 @@ class Blotter:
 
 
 def _spellings(letter: str) -> bytes:
-    r"""Return a pattern for one character: plain, after backslashes, as \u002f, %2F or &#47;."""
+    r"""Return a pattern for one character in plain or escaped form (\u002f, %2F, &#47; or \/)."""
     code = ord(letter)
     plain = re.escape(letter.encode())
     slashes = rb"" if letter.isalnum() else rb"\\*"

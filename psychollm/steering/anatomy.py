@@ -3,7 +3,7 @@
 No list of architectures is needed, because the layers are the module list whose length equals the
 number of layers in the model's configuration. Layers are counted from 0, and "the state of layer
 L" is the output of layer L, which is the input of layer L + 1. Some layers return their state as a
-tensor, others return a tuple that begins with the state.
+tensor, and others return a tuple that begins with the state.
 """
 
 import inspect

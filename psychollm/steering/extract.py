@@ -226,8 +226,8 @@ def shuffled_direction(
 ) -> Direction:
     """Return the difference of means after permuting the answers among the prompts.
 
-    This control is estimated from the same states with the same method, but does not depend on the
-    answers.
+    This control direction is estimated from the same states with the same method, but does not
+    depend on the answers.
 
     Parameters
     ----------
@@ -280,7 +280,8 @@ def shuffled_direction(
 def random_direction(like: Direction | HiddenStates, *, rng: RandomState = None) -> Direction:
     """Return a random direction, uniformly distributed on the sphere.
 
-    This control has the same doses as `like` but does not depend on the model's answers.
+    The random direction is a control with the same doses as `like`, and does not depend on the
+    model's answers.
 
     Parameters
     ----------

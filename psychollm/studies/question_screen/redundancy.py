@@ -15,7 +15,7 @@ _PAIRS_AT_ONCE = 2_000_000
 
 
 def redundant_pairs(values: FloatArray, alpha: float) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return duplicate pairs, numbers of models (alike, and with both answers), and p-values."""
+    """Return duplicate pairs, numbers of models that agree and that answer both, and p-values."""
     seen = np.isfinite(values) & (values != 0.5)
     right = seen & (values > 0.5)
     varied = right.any(axis=0) & (seen & ~right).any(axis=0)
@@ -116,7 +116,7 @@ def _suspects(
 def _tails(
     right: BoolArray, seen: BoolArray, chance: FloatArray, pairs: IntArray
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return the numbers of models alike and with both answers, and the p-value, of each pair."""
+    """Return each pair's numbers of models that agree and that answer both, and its p-value."""
     i, j = pairs.T
     both = seen[:, i] & seen[:, j]
     alike = ((right[:, i] == right[:, j]) & both).sum(axis=0)

@@ -1,9 +1,9 @@
 """Test whether a model scores lower on questions published after a date.
 
-A model may have seen questions that were published before its training ended. It then has an
-advantage on these questions. Lower scores on later questions alone are no evidence of such an
-advantage, because later questions may be harder. The break is the difference in scores that
-remains after adjustment for the difficulty estimated from the other models
+A model may have an advantage on questions that were published before its training ended, because
+it may have seen them. Lower scores on later questions alone are no evidence of such an advantage,
+because later questions may be harder. The break is the difference in scores that remains after
+adjustment for the difficulty estimated from the other models
 (`psychollm.studies.recency_break.difference`). Models of one lineage share training data, so they
 are tested jointly and count once.
 
@@ -204,7 +204,7 @@ def _cutoffs(cutoff: Any, models: Labels) -> FloatArray | None:
 def _units(
     values: FloatArray, lineage: IntArray, *, with_models: bool
 ) -> tuple[list[Unit], FloatArray]:
-    """Return lineages and then models, with difficulty from the others, and overall difficulty."""
+    """Return the units, with difficulty from other lineages, and the overall difficulty."""
     means = means_of_lineages(values, lineage)
     others = [difficulty_of(means[np.arange(len(means)) != one]) for one in range(len(means))]
     units = [Unit(scores, *other) for scores, other in zip(means, others, strict=True)]

@@ -337,12 +337,12 @@ def self_efficacy(
     items : sequence of str, optional
         Columns with ratings.
     points : (int, int)
-        Lowest and highest point of the scale; results of `SelfEfficacy.score` include them.
+        Lowest and highest point of the scale; results of `SelfEfficacy.score` include both points.
     reference : hashable, optional
         Label of the reference condition; by default, the first condition.
     alpha_interval : {"feldt", "duhachek", "jackknife", "bootstrap"}, optional
         Interval of alpha. If models have several rows, the default is the jackknife over models;
-        "bootstrap" is BCa from resamples of models.
+        "bootstrap" gives BCa intervals from resamples of models.
     bootstrap : int or Bootstrap
         Number of resamples of models, of parametric resamples of the mixed model, and of
         permutations of rank correlations.

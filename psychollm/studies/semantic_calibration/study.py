@@ -346,7 +346,8 @@ def semantic_calibration(
     people : DataFrame or path, optional
         Correct answers of people to the same questions, as returned by `read_people`.
     bootstrap : int or Bootstrap
-        Number of resamples of questions, the same for all models: differences are paired.
+        Number of resamples of questions; all models use the same resamples, so differences are
+        paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None

@@ -408,7 +408,7 @@ def _assemble(
 
 
 def _mean(fits: list[_Fit]) -> tuple[float, float, int]:
-    """Return the precision-weighted mean of z, its clustered standard error, and its n."""
+    """Return the precision-weighted mean of z, its clustered SE, and the number of models."""
     known_fits = [(fit.z, fit.se**-2, fit.influence) for fit in fits if fit.influence is not None]
     if not known_fits:
         return np.nan, np.nan, 0

@@ -6,9 +6,9 @@ Fisher's z.
 
 .. math:: \operatorname{artanh} r \pm z / \sqrt{k - 3}.                                   \quad (1)
 
-To generalise to other questions with these targets, strengths are estimated again in each resample
-of questions. The interval from resamples is too low, because resampled strengths contain sampling
-noise twice.
+To generalise to other questions with the same targets, strengths are estimated again in each
+resample of questions. The interval from resamples is too low, because resampled strengths contain
+sampling noise twice.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ tasks and no long tasks.
 Intervals are profile likelihood intervals (Heinze and Schemper). An interval contains the horizons
 of all (a, b), b > 0, whose penalised likelihood is within the chi-squared quantile of its maximum.
 If the pairs (a, b) include a slope of zero, the interval is unbounded. Successes in tasks of one
-family are correlated. Equation (2) estimates their correlation from all models and all pairs of
-tasks within families.
+family are correlated. Equation (2) estimates the correlation of successes from all models and all
+pairs of tasks within families.
 
 .. math:: \rho = \sum_{j \neq k} (y_j - P_j)(y_k - P_k) \big/
           \sum_{j \neq k} (P_j (1 - P_j) P_k (1 - P_k))^{1/2}    \quad (2)

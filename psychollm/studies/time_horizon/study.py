@@ -75,7 +75,8 @@ def time_horizon(
     -------
     TimeHorizon
         Horizons are NaN with a reason if a model solved everything or nothing, or success does not
-        decrease with length. The intervals of such horizons are unbounded towards 0 or infinity.
+        decrease with length. The intervals of undefined horizons are unbounded towards 0 or
+        infinity.
 
     Raises
     ------

@@ -95,7 +95,7 @@ class HorizonTrend(Result):
     )
 
     def row(self, share: float, definition: str) -> int:
-        """Return the row of a probability and definition.
+        """Return the index of the row of a probability and a definition.
 
         Parameters
         ----------

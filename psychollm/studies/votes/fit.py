@@ -8,8 +8,8 @@ Equation (1) gives the log odds of left against right for voter v, and the log t
 
 The voter effects :math:`s_v, t_v, \alpha_v` on side, ties and discrimination are normal. A kind g
 of voters has normal deviations :math:`u_g` from the strengths. A single voter with very many votes
-also has deviations; this voter is linked with the others but not pooled. Strengths also have a
-normal prior. All standard deviations are estimated.
+also has deviations; this voter is linked with the other voters but not pooled. Strengths also have
+a normal prior. All standard deviations are estimated.
 
 The effects of voters are integrated out. Newton steps find the mode of each voter's posterior.
 Around the mode, a product of Gauss-Hermite rules is weighted by the true density. By Fisher's
