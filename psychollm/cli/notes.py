@@ -10,7 +10,6 @@ from typing import Any
 from psychollm._base.errors import PsychollmWarning
 from psychollm._base.shown import on_screen
 from psychollm._base.wording import Text
-from psychollm.kernels.compilation import LISTENERS
 
 
 def complain(text: str) -> None:
@@ -84,6 +83,8 @@ def compilation(*, tell: bool = False) -> Iterator[list[str]]:
     """Collect the names of compiled kernels; if `tell` is set, report the first compilation."""
     # Compilation may take half a minute. It is reported even without a terminal, so that a log
     # explains the delay.
+    from psychollm.kernels.compilation import LISTENERS
+
     kernels: list[str] = []
 
     def note(kernel: str) -> None:

@@ -33,6 +33,7 @@ _POINT = 3.5  # half the width of a marker in points
 MAX_NAMES = 45
 _LONGEST_BESIDE = 26  # largest number of characters of a point's label
 _COVERS_A_NAME = 20.0  # cost of covering another label
+_FARTHER = 0.8  # cost of the next larger distance
 
 
 def label_points(
@@ -126,6 +127,8 @@ def _best(
     half = np.array(extent) / 2.0
     best, cheapest = (point, np.zeros(4)), float("inf")
     for rank, distance in enumerate(_DISTANCES):
+        if cheapest <= _FARTHER * rank:  # no farther position can cost less
+            break
         for angle in _ANGLES:
             way = np.array([np.cos(angle), np.sin(angle)])
             # Measure the distance from the edge of the label's box, so that long labels are not
@@ -137,7 +140,7 @@ def _best(
                 + 3.0 * _covered(box, blocked, _POINT * scale)
                 + 50.0 * _outside(box, frame)
                 + 6.0 * _crossed(point, centre, placed)
-                + 0.8 * rank
+                + _FARTHER * rank
                 + 0.15 * (1.0 - way[0])
             )
             if cost < cheapest:

@@ -74,7 +74,15 @@ def written(figure: "Canvas", *, key: str, title: str, models: Sequence[Any] = (
     # Screen readers read `title`. `key` is unique on the page and is the prefix of all names in
     # the SVG.
     text = StringIO()
-    figure.savefig(text, format="svg", dpi=_RASTER_DPI, metadata={"Date": None})
+    # `savefig` would draw the figure twice, the first time for its layout.
+    backend: Any = require("matplotlib.backends.backend_svg", extra="plot", purpose="a report")
+    canvas = backend.FigureCanvasSVG(figure)
+    figure.dpi = _RASTER_DPI
+    layout = figure.get_layout_engine()
+    if layout is not None:
+        layout.execute(figure)
+        figure.set_layout_engine("none")
+    canvas.print_svg(text, metadata={"Date": None})
     laid = overlay(figure, models)
     svg = inline_svg(text.getvalue(), title=title, key=key)
     if laid:
