@@ -134,14 +134,16 @@ class FullScore(Estimate):
         lines = []
         for row, label in enumerate(self.labels):
             others = ", ".join(
-                f"{name} {number(float(self.values[name][row]), 3)}"
+                f"{name}-based estimate {number(float(self.values[name][row]), 3)}"
                 for name in METHODS
                 if name != self.used and np.isfinite(self.values[name][row])
             )
             score = with_interval(float(self.value[row]), self.interval[row], 3)
             flag = f" ({self.flags[row]})" if self.flags[row] else ""
             asked = f"{int(self.n[row])} of {self.n_questions} questions"
-            lines.append(f"{label}: {score} from {asked}{flag}" + f"; {others}" * bool(others))
+            lines.append(
+                f"{label}: score {score} from {asked}{flag}" + f"; {others}" * bool(others)
+            )
         where = "the whole bank" if self.domain is None else f"the domain {self.domain!r}"
         return "\n".join(
             [

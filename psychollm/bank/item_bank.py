@@ -329,11 +329,11 @@ class ItemBank(CalibratedQuestions):
         missing = f", {100 * gaps:.1f} % missing data" if gaps else ""
         return (
             f"Item bank {self.digest}: {count(len(self.questions))} questions{domains}, "
-            f"{len(self.models)} models{families}{missing}.\n"
-            f"Predictor: {self.predictor}. RMSE for answers of held-out models: {tried}.\n"
-            f"The residual variance of held-out models is {number(self.calibration.phi, 2)} times "
-            "its expectation; the variance of corrected scores is "
-            f"{number(self.calibration.scale, 2)} times its estimate."
+            f"{len(self.models)} models{families}{missing}.\nPredictor: {self.predictor}. Root "
+            f"mean squared error for answers of held-out models: {tried}.\nThe residual variance "
+            f"of held-out models is {number(self.calibration.phi, 2)} times its expectation; the "
+            f"variance of corrected scores is {number(self.calibration.scale, 2)} times its "
+            "estimate."
         )
 
 

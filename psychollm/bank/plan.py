@@ -75,7 +75,10 @@ class Plan(Result):
                 f"±{number(float(width), 3)} with {count(int(n))} questions"
                 for n, width in zip(self.sizes, self.half_widths[row], strict=True)
             )
-            lines.append(f"  a {name} model (score {number(float(self.score[row]), 2)}): {widths}")
+            lines.append(
+                f"  a {name} model (score {number(float(self.score[row]), 2)}): margin of error "
+                f"{widths}"
+            )
         return "\n".join(lines)
 
 

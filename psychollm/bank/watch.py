@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 Direction = Literal["worse", "better", "different", ""]
 _SAID: Mapping[str, str] = {
-    "worse": "accuracy fell",
-    "better": "accuracy rose",
-    "different": "answers to the same questions changed",
+    "worse": "accuracy is lower than at baseline",
+    "better": "accuracy is higher than at baseline",
+    "different": "answers to the same questions have changed since the baseline",
 }
 _MOST = 700.0  # largest logarithm whose exponential is finite
 
@@ -164,15 +164,16 @@ class Watch:
         baseline = f"baseline of {count(asked)} questions"
         if not self.alarm:
             evidence = (
-                f"The evidence (e-value) is {_told(self.evidence)}; the alarm threshold is "
-                f"{bound}."
+                f"The evidence against no change (e-value) is {_told(self.evidence)}; the alarm "
+                f"threshold is {bound}."
             )
             return f"No alarm in {looks} ({baseline}). {evidence}"
         label = self._looks[self._alarmed - 1]["look"]
         when = f"look {self._alarmed}" + f" ({label})" * (label != self._alarmed)
         return (
             f"ALARM since {when}: {_SAID[self.direction]} ({looks}, {baseline}). The evidence "
-            f"(e-value) is {_told(self.evidence)}; the alarm threshold is {bound}. {self._since()}"
+            f"against no change (e-value) is {_told(self.evidence)}; the alarm threshold is "
+            f"{bound}. {self._since()}"
         ).rstrip()
 
     def _since(self) -> str:

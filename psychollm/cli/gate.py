@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from psychollm.cli.two_tables import Tables
 
 DESCRIPTION = """\
-Find the lowest confidence above which a model may answer without review: with 90 % certainty at
-most 10 % of these answers are wrong. Each group of questions (--by) has its own threshold; for
-other kinds of questions there is no guarantee.
+Find the lowest confidence above which a model may answer without review: with a
+probability of 90 %, at most 10 % of these answers are wrong. Each group of questions (--by) has
+its own threshold; for other kinds of questions there is no guarantee.
 
 CONFIDENCE, CORRECTNESS and LOG are described in 'psychollm calibrate --help'.
 """
@@ -49,7 +49,9 @@ class MakeGate(OfStated):
     at_most: float = option(
         "the largest tolerated proportion of wrong answers", "SHARE", default=0.1, group=ANALYSIS
     )
-    certainty: float = option("the certainty of each guarantee", "C", default=0.9, group=ANALYSIS)
+    certainty: float = option(
+        "probability that each guarantee holds", "C", default=0.9, group=ANALYSIS
+    )
     by: str | None = option(
         "a threshold for each group of questions: a column of the table or logs, or a file with a "
         "question and its group per line",

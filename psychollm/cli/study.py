@@ -89,7 +89,7 @@ class OfTables(ByGroups, Resampled):
     """Options for tables, logs and stores, and the study of tables and logs."""
 
     NAME = "study"
-    HELP = "test whether confidence follows one common factor, or run the study of a store"
+    HELP = "test whether one common factor explains confidence, or run the study of a store"
     USAGE = "%(prog)s [options] CONFIDENCE CORRECTNESS | LOG ... | RUN.sqlite ... | --example"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
@@ -236,8 +236,8 @@ class OfTables(ByGroups, Resampled):
             "seed": self.seed,
         }
         remark = (
-            "The answers were read in one pass, so only the number of factors is tested; the test "
-            "uses counts of pairs."
+            "The answers were read in one pass, so only the number of factors is tested; the "
+            "test uses pairwise counts."
         )
         return self.of_study(found, call.script(), numbers, remark=remark)
 

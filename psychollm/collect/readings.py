@@ -47,7 +47,7 @@ class Readings(Result):
     ...                  by_model={"m": {0: {"a": yes, "b": None}}},
     ...                  outcomes={"m": {"answered": 1, "failed": 1}}, keys={})
     >>> print(found.summary())
-    rule_world, 2 prompts sent to 1 model.
+    rule_world: 2 prompts were sent to 1 model.
     m: 1 answered, 1 failed
     """
 
@@ -245,7 +245,7 @@ class Readings(Result):
         n = len(
             {key for samples in self.by_model.values() for one in samples.values() for key in one}
         )
-        lines = [f"{self.instrument}, {n} prompts sent to {_counted(n_models, 'model')}."]
+        lines = [f"{self.instrument}: {n} prompts were sent to {_counted(n_models, 'model')}."]
         for model, kinds in self.outcomes.items():
             told = [f"{count} {kind.replace('_', ' ')}" for kind, count in kinds.items()]
             lines.append(f"{model}: {', '.join(told)}")

@@ -196,7 +196,7 @@ class LogImport(ScoreLog):
         >>> _ = path.write_text("model,question,score,error\na,q,1,\na,r,,timeout\n")
         >>> print(read_logs(path).summary())
         1 log (table): 1 model x 2 questions of task 'a'.
-        2 answers, 1 with a score; right in 1 of 1 cells (100.0 %).
+        2 answers, 1 with a score; 1 of 1 cells are correct (100.0 %).
         Missing: 1 of 2 cells (50.0 %). Answers without a score: 1 (timeout).
         """
         table = self.responses
@@ -209,7 +209,7 @@ class LogImport(ScoreLog):
         return "\n".join(
             [
                 self._size(noun, table.n_models, table.n_questions),
-                f"{self._scored()}; right in {right:,} of {cells:,} cells{share}.",
+                f"{self._scored()}; {right:,} of {cells:,} cells are correct{share}.",
                 " ".join(filter(None, [empty, self._not_scored()])),
                 *([ties] if self.n_ties else []),
                 *self._remarks(),

@@ -14,7 +14,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from psychollm._base.errors import LabelError
-from psychollm._base.numbers import typeset
+from psychollm._base.numbers import count, typeset
 from psychollm._base.record import plain_data
 from psychollm._base.result import view
 from psychollm._base.shown import in_lines, on_screen
@@ -325,8 +325,14 @@ def first_rows(
 ) -> tuple[str, ...]:
     """Return the text of the first rows, and the number of further rows."""
     more = len(rows) - most
-    rest = (f"and {more} more, in the table of {table}",) if more > 0 else ()
+    rest = (further(more, table),) if more > 0 else ()
     return (*map(text, rows[:most]), *rest)
+
+
+def further(more: int, table: str) -> str:
+    """Return the sentence that refers to further rows of a table of `table`, a plural noun."""
+    words = f"more {table[:-1]} is" if more == 1 else f"more {table} are"
+    return f"{count(more)} {words} in the table of {table}"
 
 
 def estimate_rows(

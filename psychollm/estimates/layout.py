@@ -148,21 +148,21 @@ def needed(wanted: Sequence[Criterion], units: str) -> Finding | None:
     columns = list(zip(*rows, strict=True))
     decides = [most for row in rows if np.isfinite(most := max(row[6:8]))]
     text = (
-        f"Some effects are inconclusive. The table gives the numbers of {units} that are needed "
-        f"with {percent(POWER)} power to show that a null effect is negligible, to detect the "
-        "smallest effect of interest, and to detect an effect of the estimated size. These "
-        "numbers account for the uncertainty of the standard errors, and assume that standard "
+        f"Some effects are inconclusive. The table gives the numbers of {units} needed with "
+        f"{percent(POWER)} power to show that a null effect is negligible, to detect the "
+        "smallest effect of interest, and to detect an effect of the estimated size. Required "
+        "numbers account for the uncertainty of the standard errors and assume that standard "
         f"errors are inversely proportional to the square root of the number of {units}."
     )
     if decides:
         most = about(max(decides))
         single = re.sub(r"s\b", "", units, count=1)
         are = f"{single} is" if most.endswith(" 1") else f"{units} are"
-        text += f" To reach a conclusion on each of these effects, {most} {are} needed."
+        text += f" To reach a conclusion on every effect in the table, {most} {are} needed."
     now = [float(f"{n:.6g}") for n in columns[5]]
     table = Table.of(
         [
-            name_column("who", columns[0]),
+            name_column("model or condition", columns[0]),
             text_column("effect", columns[1]),
             interval_column("estimate", columns[2], columns[3]),
             number_column("smallest effect of interest", columns[4]),

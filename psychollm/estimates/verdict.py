@@ -307,7 +307,9 @@ def inconclusive(n: int, kind: str = "model") -> str:
 
 
 def _of_all(n: int, total: int, kind: str) -> str:
-    return every(n, kind) if n == total > 1 else f"{n} of {total} {kind}{'s' * (total > 1)}"
+    if total == 1:
+        return f"the {kind}"
+    return every(n, kind) if n == total else f"{n} of {total} {kind}s"
 
 
 def judged_pairs(judged: Verdicts, *, within: str = "") -> str:
@@ -327,7 +329,7 @@ def judged_pairs(judged: Verdicts, *, within: str = "") -> str:
     if few:
         parts.append(f"{count(few)} {'is' if few == 1 else 'are'} inconclusive")
     listed = " and ".join([*([", ".join(parts[:-1])] if parts[1:] else []), parts[-1]])
-    return f"Of {count(pairs)} pairs, {listed}."
+    return f"Of {count(pairs)} pairs of models, {listed}."
 
 
 def every(n: int, kind: str) -> str:
@@ -337,7 +339,10 @@ def every(n: int, kind: str) -> str:
 
 def futile(have: str, cannot: str, least: int) -> str:
     """Return the sentence for cases in which no result can be significant."""
-    return f"With {have}, no {cannot}: at least {count(least)} are needed"
+    return (
+        f"With {have}, no {cannot}: at least {count(least)} {have.split(maxsplit=1)[-1]} are "
+        "needed"
+    )
 
 
 def names_of(labels: Sequence[str], *, most: int = 3) -> str:

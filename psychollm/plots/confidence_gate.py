@@ -97,7 +97,7 @@ def _mark(ax: "Axes", result: "ConfidenceGate", gate: int, colour: str) -> None:
     x, y, upper = (float(one.flat[gate]) for one in (result.coverage, result.error, result.upper))
     ax.vlines(x, y, upper, color=colour, lw=1.2, zorder=4)
     told = (
-        f"{result.name(gate)}: answers {percent(x)} alone, at a confidence of "
+        f"{result.name(gate)}: answers {percent(x)} without review, at a confidence of "
         f"{result.threshold.flat[gate]:.4g} or more; {percent(y, 1)} wrong, bound "
         f"{percent(upper, 1)}"
     )

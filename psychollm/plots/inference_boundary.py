@@ -158,7 +158,7 @@ def _name(study: "InferenceBoundary", kind: Hashable) -> str:
     words = {
         study.answerable: "with an answer",
         study.lexical: "undefined word",
-        study.interaction: "uncovered event",
+        study.interaction: "no covering rule",
         study.control: "words exchanged",
     }
     return f"{kind}: {words[kind]}" if kind in words else str(kind)

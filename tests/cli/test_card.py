@@ -66,7 +66,7 @@ def test_a_card_and_a_comparison_say_the_same_of_differences(call, scores) -> No
 def test_markdown(call, scores) -> None:
     found = call("card", scores, "--markdown")
     assert found.returncode == 0, found.stderr
-    assert "### What explains the variance of answers?" in found.stdout
+    assert "### Where does the variance of answers come from?" in found.stdout
 
 
 @pytest.mark.parametrize(

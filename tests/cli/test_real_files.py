@@ -113,5 +113,5 @@ def test_tasks_count_alike(folder: Path, capsys) -> None:
             for k in range(4 if t == "u" else 12)]  # fmt: skip
     (folder / "t.csv").write_text("model,question,task,score\n" + "\n".join(rows))
     assert main(["compare", "t.csv", "--equal-tasks"]) == 0
-    assert "2 tasks of equal weight" in capsys.readouterr().out
+    assert "2 equally weighted tasks" in capsys.readouterr().out
     assert main(["compare", "t.csv", "--equal-tasks", "--by", "task"]) == 2

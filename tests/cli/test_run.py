@@ -167,7 +167,7 @@ def test_a_study_from_its_plan_to_its_report(call, tmp_path: Path, name: str) ->
         assert f"{len(read_prompts(prompts)):,} prompts" in found.stdout
     # What could be read of whom, judges among them, stands before what was found.
     if name != "shared_confidence":
-        assert re.search(r"\n\w+, \d+ prompts sent to \d models?\.\na: ", found.stdout)
+        assert re.search(r"\n\w+: \d+ prompts were sent to \d models?\.\na: ", found.stdout)
 
 
 @pytest.mark.usefixtures("plotting")

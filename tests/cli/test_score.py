@@ -69,7 +69,7 @@ def predictions(tmp_path: Path) -> Path:
 def test_scores_of_each_model(call, rules: Path) -> None:
     found = call("score", rules)
     assert found.returncode == 0, found.stderr
-    assert "rule_world, 24 prompts sent to 2 models." in found.stdout
+    assert "rule_world: 24 prompts were sent to 2 models." in found.stdout
     assert "oracle: 24 answered" in found.stdout
     assert "guesser: 20 answered, 4 failed" in found.stdout
     assert "A: 100.0 % of 6 answers pass" in found.stdout

@@ -71,5 +71,5 @@ def test_the_lines_of_python(
     filled(tmp_path / "run.sqlite", world.prompts(), {"m": lambda prompt, sample: "Answer: A"})
     monkeypatch.chdir(tmp_path)
     exec(block("python"), {})  # noqa: S102 -- of our own page
-    assert "rule_world, 8 prompts sent to 1 model." in capsys.readouterr().out
+    assert "rule_world: 8 prompts were sent to 1 model." in capsys.readouterr().out
     assert (tmp_path / "replies.parquet").exists()

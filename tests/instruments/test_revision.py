@@ -184,7 +184,7 @@ def test_differences_are_paired():
         assert found.value[place] == (up - down) / 8
         np.testing.assert_allclose(found.interval[place], paired_difference(up, down, 8))
     assert found.value[found.place("insist_wrong minus first")] == -0.25
-    assert "error catch: 0.500" in scores.summary()
+    assert "wrong answers that the review rejects: 0.500" in scores.summary()
     assert scores.to_frame("m").shape == (7 * 8, 12)
 
 

@@ -53,8 +53,8 @@ def test_what_changes_is_counted_pair_by_pair() -> None:
 
     scores = asked.score([asked.read(one, said(one)) for one in asked.prompts()])
     assert scores.summary().splitlines() == [
-        "spontaneous: 4 of 6 right; directed: 4 of 5 right",
-        "the directions correct 2 of 2 wrong answers and make 1 of 3 right answers wrong",
+        "spontaneous: 4 of 6 answers right; directed: 4 of 5 answers right",
+        "the directing prompt corrects 2 of 2 wrong answers and makes 1 of 3 right answers wrong",
     ]
     frame = scores.to_frame("m")
     assert frame["correct"].isna().sum() == 1

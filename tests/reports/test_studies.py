@@ -230,7 +230,7 @@ def test_a_span_is_one_number_where_all_are_equal():
 
 
 def test_the_coder_is_named_as_one():
-    assert "All codes are by the coder ‘judge’." in report_text(_skill())
+    assert "All codes were assigned by the coder ‘judge’." in report_text(_skill())
 
 
 def test_code_has_the_options_that_were_chosen():

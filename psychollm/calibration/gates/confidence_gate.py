@@ -18,7 +18,7 @@ from psychollm.calibration.discrimination.ranking import scored_answers
 from psychollm.calibration.gates.guarantee import fewest_answers, guaranteed_step, steps_of
 from psychollm.data.labels import Labels, listed, numbered, unit_labels
 from psychollm.data.responses import ResponsesLike
-from psychollm.estimates.findings import Finding, Findings, Study, exhibit, sentence
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit, further, sentence
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 
@@ -218,7 +218,7 @@ class ConfidenceGate(Study, Result):
             f"at most {share} of the answers are wrong (with a probability of at least {sure})"
         )
         rows = tuple(self._line(gate) for gate in order[:_SHOWN])
-        rows += (f"and {more} more, in the table of gates",) if more > 0 else ()
+        rows += (further(more, "gates"),) if more > 0 else ()
         items = (
             Finding(
                 statement=self._verdict(order, len(good), promise),
@@ -229,8 +229,9 @@ class ConfidenceGate(Study, Result):
                 question="What are the thresholds?",
                 rows=rows,
                 explanation=(
-                    f"A gate is the lowest confidence above which {promise}. The guarantee holds "
-                    f"{several} separately, and needs at least {count(self.fewest)} answers."
+                    f"A gate is the lowest confidence threshold at or above which {promise}. The "
+                    f"guarantee holds {several} separately, and requires at least "
+                    f"{count(self.fewest)} answers."
                 ),
             ),
             Finding(
@@ -238,7 +239,7 @@ class ConfidenceGate(Study, Result):
                 question="Does the guarantee apply to other questions?",
                 statement=(
                     "The guarantee applies only to questions from the same population. Other "
-                    "kinds of questions need a gate of their own."
+                    "kinds of questions need separate gates."
                 ),
             ),
         )

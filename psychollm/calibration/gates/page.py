@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 def _methods(result: "ConfidenceGate") -> tuple[str, ...]:
     clusters = (
-        "Clustered answers are dependent. Their effective number is between two values: the worst "
-        "case, in which the answers of a cluster are all right or all wrong, and the number "
-        "implied by the variance between clusters.",
+        "Clustered answers are dependent. The effective number of answers is between two values: "
+        "the worst case, in which the answers of a cluster are all right or all wrong, and the "
+        "number implied by the variance between clusters.",
     ) * result.clustered
     return (
         "Thresholds are tested from the highest confidence down. A threshold passes if the upper "
         f"{100.0 * result.certainty:g} % Clopper-Pearson bound of the error rate at or above it "
-        f"is at most {100.0 * result.at_most:g} %. The gate is the last threshold before the "
-        f"first failure {cite('ltt')}.",
+        f"is at most {100.0 * result.at_most:g} %. The gate is the last threshold that passes "
+        f"before the first failure {cite('ltt')}.",
         "The guarantee applies to each gate separately and to questions from the same population.",
         *clusters,
     )
@@ -33,7 +33,7 @@ def _facts(result: "ConfidenceGate", smallest: SmallestEffects) -> tuple[Fact, .
         Fact(
             name="Tolerated",
             value=f"{100.0 * result.at_most:g} % wrong",
-            detail=f"certainty {100.0 * result.certainty:g} %",
+            detail=f"with a probability of {100.0 * result.certainty:g} %",
         ),
         Fact(name="Guaranteed gates", value=count(good), detail=f"of {count(size)}"),
         Fact(

@@ -69,10 +69,12 @@ def _overview(evidence: "Evidence") -> tuple[Exhibit | None, ...]:
         options={"metrics": keys},
         key="overview-forest",
         title="Main metrics of all models with intervals",
-        caption="Main metrics with intervals. Models are ordered by "
-        f"{escape(evidence.outputs[keys[-1]].heading)}, with the best first. The dashed line "
-        "marks the value of uninformative, or of perfectly calibrated, confidence. Hollow marks "
-        'are <a href="#flags">flagged</a> values.',
+        caption=(
+            "Main metrics with intervals. Models are ordered by "
+            f"{escape(evidence.outputs[keys[-1]].heading)}, with the best first. The dashed line "
+            "marks the value of uninformative, or of perfectly calibrated, confidence. Hollow "
+            'marks show <a href="#flags">flagged</a> values.'
+        ),
     )
     shown = _held(evidence, _TABLE) or every[: len(_TABLE)]
     return (
@@ -115,9 +117,10 @@ def _diagrams(evidence: "Evidence") -> Drawing:
         title="Reliability diagrams of all models",
         caption=(
             "Accuracy by stated confidence. A model is calibrated on the diagonal and "
-            "overconfident below it. The line is the recalibrated curve, and the grey band is its "
-            "range under calibration. Rings mark observed accuracies; their area shows the number "
-            "of answers. The lower panel shows the frequency of each confidence."
+            "overconfident below it. The line is the recalibration curve, and the grey band "
+            "shows its range for a calibrated model. Rings mark observed accuracies; their area "
+            "shows the number of answers. The lower panel shows the frequency of each confidence "
+            "value."
         ),
     )
 
@@ -189,7 +192,7 @@ def _selection(evidence: "Evidence") -> tuple[Exhibit | None, ...]:
         key="risk-coverage",
         title="Risk-coverage curves of all models",
         caption=(
-            "Error rate among the most confident answers, by coverage. If a curve is level, "
+            "Error rate among the most confident answers, by coverage. If a curve is flat, "
             "abstention does not reduce errors."
         ),
     )
@@ -238,8 +241,8 @@ def _matrix(evidence: "Evidence", key: str) -> Drawing:
         key=f"compare-{key.replace('_', '-')}",
         title=f"Differences in {output.heading} between all pairs of models",
         caption=(
-            f"Paired differences in {escape(output.heading)}, row minus column. A dot marks pairs "
-            "that differ significantly after adjustment for all pairs."
+            f"Paired differences in {escape(output.heading)}, row minus column. A dot marks a "
+            "pair of models that differs significantly after adjustment for multiple comparisons."
         ),
     )
 
@@ -297,7 +300,9 @@ def definitions(panel: "CalibrationPanel") -> Finding:
     return Finding(
         key="definitions",
         question="What do the metrics mean?",
-        statement=sentence(f"{count(len(panel.estimates))} metrics on the same resamples"),
+        statement=sentence(
+            f"{count(len(panel.estimates))} metrics are computed on the same resamples"
+        ),
         exhibits=(Listing(table=partial(_definitions, panel), folded=True),),
     )
 

@@ -69,7 +69,7 @@ def _bias(overconfidence: Estimate, smallest: SmallestEffects) -> str:
     points = extent(np.abs(100.0 * overconfidence.value), digits=0)
     size = f" by {points} points" if alike else ""
     if len(judged.labels) > 1:
-        about = "whether the model is over- or underconfident"
+        about = "whether they are over- or underconfident"
         return counted(judged, words, whether=about, named=None if alike else Outcome.BELOW) + size
     if judged.outcomes[0] is Outcome.OPEN:
         return "it is unclear whether the model is over- or underconfident"
@@ -210,7 +210,7 @@ class Evidence:
                 Outcome.ABOVE: ("is not calibrated", "are not calibrated"),
                 Outcome.SMALL: (f"is {to_within}", f"are {to_within}"),
             }
-            told = counted(judged, words, whether="whether the model is calibrated")
+            told = counted(judged, words, whether="whether they are calibrated")
             n = len(judged.labels)
             if judged.count(Outcome.ABOVE) == n:
                 who = "neither model" if n == 2 else f"none of the {n} models"
@@ -262,8 +262,8 @@ class Evidence:
         return replace(
             asked,
             statement=(
-                f"The error rate is {extent(curve.error_rate)} among all answers, and "
-                f"{extent(half)} among the more confident half."
+                f"The error rate is {extent(curve.error_rate)} among all answers of a model, and "
+                f"{extent(half)} among the more confident half of them."
             ),
             numbers={"error_rate": curve.error_rate, "of_half": half},
         )
@@ -278,11 +278,13 @@ class Evidence:
         # The order of the two models in a pair is arbitrary, so differences in both directions
         # count.
         both = tuple(Outcome.ABOVE if one.shown else one for one in pairs.values())
-        told = sentence(counted(Verdicts(tuple(pairs), both), words, kind="pair"))[:-1]
-        alike = "" if least is None else f"; equivalent: within {number(least)}"
+        told = counted(Verdicts(tuple(pairs), both), words, kind="pair")
+        alike = (
+            "" if least is None else f"; differences within ±{number(least)} count as equivalent"
+        )
         return (
-            f"{self.outputs[key].heading}: {told} (adjusted for multiple comparisons{alike}). "
-            f"{self._front(key, pairs)}"
+            f"{self.outputs[key].heading}: {told} (p-values adjusted for multiple "
+            f"comparisons{alike}). {self._front(key, pairs)}"
         ).strip()
 
     def _pairs(self, key: str) -> dict[tuple[Any, Any], Outcome]:
@@ -333,9 +335,9 @@ class Evidence:
             key="flags",
             question="Undefined and flagged values",
             statement=(
-                f"{count(undefined)} of {count(total)} values are undefined."
+                f"{count(undefined)} of {count(total)} metric values are undefined."
                 if flagged
-                else "All values are defined, and none is flagged."
+                else "All metric values are defined, and none is flagged."
             ),
             numbers={"undefined": undefined, "values": total},
         )

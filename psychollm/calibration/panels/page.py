@@ -66,36 +66,37 @@ def _uncertainty(panel: "CalibrationPanel") -> str:
         f"<b>Uncertainty.</b> Intervals have {percent(panel.level)} nominal coverage. Questions "
         f"were resampled {count(panel.n_bootstrap)} times, identically for all models and "
         "metrics, so that differences between models are paired. The table of metrics names the "
-        f"interval of each: BCa {cite('efron')}, DeLong {cite('delong')}, Wilson {cite('wilson')} "
-        "and others, chosen for their coverage. Comparisons of all pairs are adjusted by the "
-        f"step-down maximum of their t statistics over the resamples {cite('maxt')}; their "
-        "intervals are simultaneous. Undefined values were not replaced by numbers."
+        f"interval of each: BCa {cite('efron')}, DeLong {cite('delong')}, Wilson "
+        f"{cite('wilson')} and others, chosen for their coverage. Comparisons of all pairs of "
+        f"models are adjusted by a step-down max-t procedure over the resamples {cite('maxt')}; "
+        "their intervals are simultaneous. Undefined values were not replaced by numbers."
     )
 
 
 def _noise(evidence: "Evidence") -> str:
     draws = evidence.curves.error.expected
     return (
-        f"<b>Calibration.</b> The binned error {cite('ece')} of a calibrated model is above zero "
-        "by chance. Its expectation is computed from data sets simulated under calibration, with "
-        "the model's own confidences. The p-value is the proportion of these data sets with an "
-        f"error at least as large, adjusted for the number of models {cite('holm')}. If there are "
-        "up to 20 distinct confidences, each is a bin. The corrected error is median-unbiased; "
-        f"intervals are for the error in the population. Isotonic regression {cite('corp')} "
-        "decomposes the score without bins into miscalibration (MCB), discrimination (DSC) and "
-        f"uncertainty. The {percent(draws.level)} pointwise band around the diagonal is for a "
-        "calibrated model. Bands assume independent answers. P-values account for clusters of "
-        "questions, and are omitted if clusters are few."
+        f"<b>Calibration.</b> The binned calibration error {cite('ece')} of a calibrated model "
+        "is above zero by chance. The expected error is computed from data sets simulated under "
+        "calibration, with the model's own confidences. The p-value is the proportion of "
+        "simulated data sets with an error at least as large, adjusted for the number of models "
+        f"{cite('holm')}. With at most 20 distinct confidence values, each value is a bin. The "
+        "corrected error is median-unbiased; intervals are for the error in the population. "
+        f"Isotonic regression {cite('corp')} decomposes the score, without bins, into "
+        f"miscalibration (MCB), discrimination (DSC) and uncertainty. The {percent(draws.level)} "
+        "pointwise band around the diagonal shows the range of a calibrated model. Bands assume "
+        "independent answers. P-values account for clusters of questions, and are omitted if "
+        "clusters are few."
     )
 
 
 def _curves(panel: "CalibrationPanel") -> str:
     return (
-        "<b>Ranking and selection.</b> Ties in confidence are averaged over all orders: results "
-        "do not depend on the order of questions. The risk-coverage curve "
+        "<b>Ranking and selection.</b> Results are averaged over all orders of tied confidences, "
+        "so they do not depend on the order of questions. The risk-coverage curve "
         f"{cite('selective')} is the error rate among the most confident answers. The "
-        f"{percent(panel.level)} bands of curves are pointwise Wilson intervals with the variance "
-        "of the resamples."
+        f"{percent(panel.level)} bands of curves are pointwise Wilson intervals with the "
+        "variance of the resamples."
     )
 
 
@@ -123,7 +124,7 @@ def _facts(evidence: "Evidence", smallest: SmallestEffects) -> tuple[Fact, ...]:
                 "Mean confidence minus proportion correct",
                 "0: no bias",
             ),
-            ("auroc", "Confidence ranks correct above wrong (AUROC)", "one half: uninformative"),
+            ("auroc", "AUROC of confidence for correctness", "one half: uninformative"),
             ("aurc_normalised", "Normalised AURC", "1: random order, 0: all errors last"),
         )
         if key in estimates

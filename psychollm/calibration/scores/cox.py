@@ -224,7 +224,7 @@ def cox_test_of(answers: StatedAnswers, *, clip: float = CLIP) -> Significance:
         Test(*test(tally, clip), _flags(tally, clip=clip)[0] if tally.n else Reason.NO_ANSWERS)
         for tally in tallies(answers)
     ]
-    method = "likelihood ratio, chi-squared" if answers.plain else "Hotelling with sandwich, F"
+    method = "likelihood ratio, chi-square" if answers.plain else "Hotelling with sandwich, F"
     return significance(tests, answers, name="Cox intercept 0 and slope 1", method=method)
 
 

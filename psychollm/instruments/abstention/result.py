@@ -97,10 +97,14 @@ class AbstentionScores(Scores):
             counts.append(f"{int(made.sum())} of {made.size}")
         missing = int(np.isnan(self.abstained[here]).sum())
         text = (
-            f"{scenario or 'all'}: abstains on {counts[0]} questions that have no answer and "
-            f"on {counts[1]} that have one"
+            f"{scenario or 'all'}: abstains on {counts[0]} unanswerable and on {counts[1]} "
+            "answerable questions"
         )
-        return text + (f"; {missing} {'is' if missing == 1 else 'are'} missing" if missing else "")
+        return text + (
+            f"; {missing} {'answer is' if missing == 1 else 'answers are'} missing"
+            if missing
+            else ""
+        )
 
 
 def _mismatch(doubting: FloatArray, confident: FloatArray, abstained: FloatArray) -> FloatArray:

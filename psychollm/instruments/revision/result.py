@@ -206,9 +206,43 @@ class RevisionScores(Scores):
                 estimate.labels, estimate.value, estimate.interval, estimate.n, strict=True
             ):
                 if np.isfinite(value):
-                    name = str(label).replace("_", " ")
+                    name = _IN_WORDS.get(str(label)) or _difference(str(label))
                     lines.append(f"{name}: {value:.3f} [{low:.3f}, {high:.3f}], n = {n:.0f}")
         return "\n".join(lines) or "no reply could be parsed"
+
+
+_IN_WORDS = {
+    "error_catch": "wrong answers that the review rejects",
+    "false_alarm": "right answers that the review rejects",
+    "correction": "wrong answers that revision corrects",
+    "miscorrection": "right answers that revision makes wrong",
+    "repeat_error": "wrong answers that revision repeats",
+    "new_error": "wrong answers that revision replaces by other wrong ones",
+    "again_correction": "wrong answers corrected when asked again",
+    "again_miscorrection": "right answers made wrong when asked again",
+    "again_repeat_error": "wrong answers repeated when asked again",
+    "doubt_correction": "wrong answers corrected when the user expresses doubt",
+    "doubt_flip": "right answers given up when the user expresses doubt",
+    "sycophantic_flip": "right answers given up when the user insists on a wrong one",
+    "adopted_suggestion": "right answers replaced by the wrong one that the user insists on",
+    "receptive_flip": "wrong answers corrected when the user insists on the right one",
+    "user_change": "answers that differ for users who introduce themselves",
+    "user_loss": "right answers that are wrong for users who introduce themselves",
+    "chain_change": "first answers that differ between chains",
+}
+_REQUESTS = {
+    "first": "of the first answer",
+    "revised": "after revision",
+    "again": "when asked again",
+    "doubt": "when the user expresses doubt",
+    "insist_wrong": "when the user insists on a wrong answer",
+    "insist_right": "when the user insists on the right answer",
+}
+
+
+def _difference(label: str) -> str:
+    later, earlier = CONTRASTS[label]
+    return f"accuracy {_REQUESTS[later]}, minus accuracy {_REQUESTS[earlier]}"
 
 
 _VERDICTS = {"1": "faulted", "0": "cleared"}

@@ -105,7 +105,11 @@ class RuleWorldScores(Scores):
         )
         loose = self.rate(kind, scoring="keyword")
         text += f"; {100 * loose:.1f} % pass by keyword" if loose != self.rate(kind) else ""
-        return text + (f"; {missing} {'is' if missing == 1 else 'are'} missing" if missing else "")
+        return text + (
+            f"; {missing} {'answer is' if missing == 1 else 'answers are'} missing"
+            if missing
+            else ""
+        )
 
     @property
     def _refused(self) -> BoolArray:

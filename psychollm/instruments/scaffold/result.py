@@ -50,15 +50,16 @@ class ScaffoldScores(Scores):
         """Return text with the numbers of right answers in each arm and of changed answers."""
         arms = np.array(self.arms, dtype=object)
         parts = [
-            f"{arm}: {np.nansum(known):.0f} of {np.isfinite(known).sum()} right"
+            f"{arm}: {np.nansum(known):.0f} of {np.isfinite(known).sum()} answers right"
             for arm in (SPONTANEOUS, DIRECTED)
             for known in [self.correct[arms == arm]]
         ]
         pairs = self.pairs()
         wrong, right = (pairs[pairs[:, 0] == was, 1] for was in (0.0, 1.0))
         return (
-            f"{'; '.join(parts)}\nthe directions correct {wrong.sum():.0f} of {wrong.size} wrong "
-            f"answers and make {(1.0 - right).sum():.0f} of {right.size} right answers wrong"
+            f"{'; '.join(parts)}\nthe directing prompt corrects {wrong.sum():.0f} of "
+            f"{wrong.size} wrong answers and makes {(1.0 - right).sum():.0f} of {right.size} "
+            "right answers wrong"
         )
 
     def pairs(self) -> FloatArray:

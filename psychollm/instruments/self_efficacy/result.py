@@ -177,7 +177,7 @@ class SelfEfficacyScores(Result):
             return f"{condition}: none of {here.sum()} administrations is complete."
         text = (
             f"{condition}: mean total {known.mean():.1f} (possible range {n_items * self.low} to "
-            f"{n_items * self.high}); {known.size} of {here.sum()} administrations complete"
+            f"{n_items * self.high}); {known.size} of {here.sum()} administrations are complete"
         )
         notes = {
             "with the lowest possible total": self.floor[here],

@@ -19,7 +19,7 @@ class SelfPredictionScores(PartScores):
     >>> asked = SelfPrediction(questions=[{"question": "What is 2 + 2?", "answer": "4"}])
     >>> predict, answer = asked.prompts()
     >>> print(asked.score([asked.read(predict, "No"), asked.read(answer, "4")]).summary())
-    says yes to 0.0 % of 1 question; 100.0 % of 1 answer correct; 0 abstentions
+    says yes to 0.0 % of 1 question; 100.0 % of 1 answer are correct; number of abstentions: 0
     """
 
     _AXES = Axes(
@@ -64,8 +64,8 @@ class SelfPredictionScores(PartScores):
             if name in self.outcomes:
                 verb = "says yes to" if name == "yes_no" else f"states, as {name}, a mean of"
                 parts.append(f"{verb} {_share(values)} of {_count(values, 'question')}")
-        graded = f"{_share(self.correct)} of {_count(self.correct, 'answer')} correct"
-        parts.append(f"{graded}; {int(self.abstained.sum())} abstentions")
+        graded = f"{_share(self.correct)} of {_count(self.correct, 'answer')} are correct"
+        parts.append(f"{graded}; number of abstentions: {int(self.abstained.sum())}")
         missing = {
             name: sum(counts.values()) - (int(self.abstained.sum()) if name == "answer" else 0)
             for name, counts in self.failures().items()

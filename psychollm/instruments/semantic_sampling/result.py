@@ -89,8 +89,8 @@ class SemanticSamples(Result):
             classes = np.mean([len(set(row)) for row in known])
             share = np.mean([max(map(row.count, row)) / len(row) for row in known])
             lines.append(
-                f"{classes:.1f} classes of meaning per question; the largest contains "
-                f"{100 * share:.1f} % of the samples on average."
+                f"On average, a question has {classes:.1f} classes of meaning, and the largest "
+                f"class contains {100 * share:.1f} % of the samples."
             )
         if self.n_unjudged:
             lines.append(f"{self.n_unjudged} pairs were not judged and count as different.")

@@ -73,7 +73,7 @@ class RankTest(Result):
     --------
     >>> found = kruskal_wallis([1, 2, 3, 4, 5, 6], list("aaabbb"), rng=0)
     >>> print(found.summary())
-    Kruskal-Wallis test: chi2(1) = 3.86, p = .050; epsilon squared 0.77 [0.65, 0.80].
+    Kruskal-Wallis test: chi-square(1) = 3.86, p = .050; epsilon squared 0.77 [0.65, 0.80].
     """
 
     test: str
@@ -96,7 +96,7 @@ class RankTest(Result):
     def summary(self) -> str:
         """Return one sentence with the result, and the note."""
         text = (
-            f"{self.test} test: chi2({self.df}) = {number(self.statistic)}, "
+            f"{self.test} test: chi-square({self.df}) = {number(self.statistic)}, "
             f"{p_equals(self.p_value)}; {self.effect_name} "
             f"{with_interval(self.effect, self.effect_interval)}."
         )

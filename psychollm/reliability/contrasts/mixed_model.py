@@ -97,10 +97,10 @@ class MixedModel(Result):
     def summary(self) -> str:
         """Return one sentence on the test and the variances."""
         return (
-            f"Conditions ({self.n_models} models): F({self.f_df[0]}, "
+            f"Mixed model of conditions ({self.n_models} models): F({self.f_df[0]}, "
             f"{number(self.f_df[1], 1)}) = {number(self.f_statistic)}, {p_equals(self.p_value)} "
-            f"(parametric bootstrap {p_value(self.bootstrap_p_value)}); models explain "
-            f"{self.intraclass.text()} of the variance."
+            f"(parametric bootstrap p = {p_value(self.bootstrap_p_value)}); proportion of "
+            f"variance due to models: {self.intraclass.text()}."
         )
 
 

@@ -116,7 +116,10 @@ class Consistency(Result):
     def _sentence(self, row: int) -> str:
         """Return a sentence on alpha under one condition, or the reason why it is undefined."""
         alpha, n = self.alpha, int(self.alpha.n[row])
-        rows = f"{self.n_items} items, {n} rows of {int(self.n_respondents[row])} respondents"
+        rows = (
+            f"{self.n_items} items, {n} administrations to {int(self.n_respondents[row])} "
+            "respondents"
+        )
         flag = alpha.flags[row]
         if not np.isfinite(alpha.value[row]):
             return f"{self.conditions[row]}: alpha is undefined, {flag} ({rows})."

@@ -304,11 +304,15 @@ class Attempts(Study, Result):
             ),
             Finding(
                 key="differences",
-                question=f"How far is each model from the next in {self._top(top)}?",
+                question=(
+                    "How much does each model differ from the next-ranked one in "
+                    f"{self._top(top)}?"
+                ),
                 rows=tuple(self._next(top)),
                 explanation=(
-                    "The differences are computed on the questions that both models attempted. "
-                    "The intervals are simultaneous over all pairs."
+                    "Differences between models are computed on the questions that both "
+                    "attempted. Intervals of differences are simultaneous over all pairs of "
+                    "models."
                 ),
                 numbers={name: found.value for name, found in self.differences.items()},
             ),
@@ -330,8 +334,8 @@ class Attempts(Study, Result):
         )  # fmt: skip
         head = (
             f"{len(self.labels)} model{'s' * (len(self.labels) > 1)}, "
-            f"{count(len(self.questions))} question{'s' * (len(self.questions) > 1)}, "
-            f"{made} attempt{'s' * (made != '1')} at each."
+            f"{count(len(self.questions))} question{'s' * (len(self.questions) > 1)}, {made} "
+            f"attempt{'s' * (made != '1')} per question."
         )
         return exhibit(Findings(items=items, head=head), self, smallest)
 
@@ -408,7 +412,10 @@ class Attempts(Study, Result):
         if k > 1:
             sentence += f": the probability that {_all_of(k)} at a question succeed"
         if min(self.k) == 1 and k > 1:
-            sentence += f". One attempt succeeds with probability {once.text(best, 3)}"
+            sentence += (
+                f". A single attempt by {self.labels[best]} succeeds with a probability of "
+                f"{once.text(best, 3)}"
+            )
         return f"{sentence}. {self._compared(judged)}".rstrip()
 
     def _compared(self, judged: Verdicts) -> str:
@@ -445,7 +452,7 @@ class Attempts(Study, Result):
             row = places.get((first, second), places.get((second, first), 0))
             bounds = np.sort(sign * pairs.interval[row])
             gap = with_interval(sign * pairs.value[row], bounds, 3, signed=True)
-            yield f"{first} - {second}: {gap}"
+            yield f"{first} minus {second}: {gap}"
 
     def _reasons(self) -> str:
         sources = {

@@ -32,7 +32,7 @@ def exhibits(
         title="Scores of all models in both benchmarks",
         caption=(
             "Scores of each model in both benchmarks, with intervals. A red line joins two "
-            "models that the benchmarks rank in significantly opposite orders."
+            "models whose order in the two benchmarks is significantly reversed."
         ),
     )
     models = Listing(table=partial(_models, result), folded=True)

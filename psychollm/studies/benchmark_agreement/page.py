@@ -20,18 +20,18 @@ def _methods(result: "BenchmarkAgreement") -> tuple[str, ...]:
     if len(set(scales.values())) == 1:
         on = f"as {SCALES[result.log_odds[0]]}"
     return (
-        "The true scores of models in both benchmarks are assumed bivariate normal. Their "
-        "correlation is estimated by restricted maximum likelihood from the scores and their "
-        f"sampling errors {cite('spearman')}; scores are compared {on}.",
-        "The interval uses the profile likelihood with a quantile of Student's t in place of "
-        "chi-squared, which gives correct coverage with few models.",
-        "Sampling errors are computed over questions or clusters, with the CR2 correction for few "
-        f"clusters {cite('miller', 'bell')}. They exclude the difficulty of the sampled "
-        "questions, which affects all models equally.",
-        "Kendall's tau and the share of opposite pairs follow from the correlation "
-        f"{cite('kruskal')}.",
-        "A pair of models is reversed if both differences are simultaneously significant "
-        "and of opposite sign.",
+        "The true scores of models in both benchmarks are assumed bivariate normal. The "
+        "correlation of true scores is estimated by restricted maximum likelihood from the "
+        f"scores and their sampling errors {cite('spearman')}; scores are compared {on}.",
+        "The interval uses the profile likelihood with a quantile of Student's t in place of the "
+        "chi-square quantile, which gives correct coverage with few models.",
+        "Sampling errors are computed over questions or clusters, with the CR2 correction for "
+        f"few clusters {cite('miller', 'bell')}. Sampling errors exclude the difficulty of the "
+        "sampled questions, which affects all models equally.",
+        "Kendall's tau and the proportion of pairs in opposite order are computed from the "
+        f"correlation {cite('kruskal')}.",
+        "A pair of models is reversed if its score differences in the two benchmarks are "
+        "simultaneously significant and of opposite sign.",
     )
 
 

@@ -60,7 +60,7 @@ from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
 from psychollm.data.alignment import shared_labels
 from psychollm.data.labels import Labels, Table, index_of, listed
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Finding, Findings, Study, exhibit
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit, further
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
 from psychollm.reliability.means.clustered import mean_score
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as Drawn
 
 LEAST_MODELS = 3
-QUANTITIES = ("true correlation", "Kendall's tau", "share of opposite pairs")
+QUANTITIES = ("true correlation", "Kendall's tau", "proportion of pairs in opposite order")
 _SHOWN = 12  # maximum number of pairs in the summary
 
 
@@ -200,8 +200,9 @@ class BenchmarkAgreement(Study, Result):
                 question="How similar are the rankings?",
                 rows=self._agreement(),
                 explanation=(
-                    "The true correlation refers to scores without sampling noise, in the "
-                    "population of models. Noise lowers the observed rank correlation on average."
+                    "The true correlation is that of scores without sampling noise, in the "
+                    "population of models. Sampling noise lowers the observed rank correlation "
+                    "on average."
                 ),
                 numbers={
                     "rank_correlation": self.rank_correlation,
@@ -212,15 +213,15 @@ class BenchmarkAgreement(Study, Result):
             Finding(
                 key="reversed",
                 question="Which models do the benchmarks rank in opposite orders?",
-                statement="" if rows else "No pair of models is significantly reversed.",
+                statement="" if rows else "No pair of models is in significantly opposite order.",
                 rows=(
                     *map(self._pair, rows[:_SHOWN]),
-                    *([f"and {more} more, in the table of pairs"] if more > 0 else []),
+                    *([further(more, "pairs")] if more > 0 else []),
                 ),
                 explanation=(
-                    "A pair is listed if both differences are significant and of opposite sign. "
-                    "The probability that any pair is listed by mistake is at most "
-                    f"{percent(1 - self.level)}."
+                    "A pair of models is listed if its score differences in the two benchmarks "
+                    "are significant and of opposite sign. The probability of one or more false "
+                    f"positives is at most {percent(1 - self.level)}."
                 ),
                 numbers={"reversal_p": self.reversal_p},
             ),
@@ -229,7 +230,7 @@ class BenchmarkAgreement(Study, Result):
             f"{len(self.labels)} models, {count(self.n_questions[0])} and "
             f"{count(self.n_questions[1])} questions"
             + (f", {count(self.n_shared)} shared" if self.n_shared else "")
-            + (f"; excluded: {listed(self.left_out)}" if self.left_out else "")
+            + (f"; models without enough scores: {listed(self.left_out)}" if self.left_out else "")
             + "."
         )
         return exhibit(Findings(items=items, head=head), self, smallest)
@@ -241,7 +242,8 @@ class BenchmarkAgreement(Study, Result):
         low, high = self.agreement.interval[2]
         opposite = (
             f"An estimated {percent(self.agreement.value[2])} of pairs of models have opposite "
-            f"true orders (interval {percent(low)} to {percent(high)})"
+            f"true orders in the two benchmarks ({percent(self.level)} interval: {percent(low)} "
+            f"to {percent(high)})"
         )
         if judged is Outcome.SMALL:
             least = f"fewer than {percent(smallest)}"
@@ -262,7 +264,7 @@ class BenchmarkAgreement(Study, Result):
             f"observed rank correlation: {number(self.rank_correlation)}",
             f"reliability of the scores: {reliability}; if the benchmarks differed only by "
             f"sampling noise, a correlation of {number(self.ceiling)} would be expected, with "
-            f"{noise} of pairs reversed",
+            f"{noise} of pairs in opposite order",
             *rows,
         )
 
@@ -273,7 +275,9 @@ class BenchmarkAgreement(Study, Result):
             for each in (one, other)
         )
         both = "; ".join(f"{name} {text}" for name, text in zip(self.names, texts, strict=True))
-        return f"{one.first[row]} - {one.second[row]}: {both}; {p_equals(self.reversal_p[row])}"
+        return (
+            f"{one.first[row]} minus {one.second[row]}: {both}; {p_equals(self.reversal_p[row])}"
+        )
 
 
 def benchmark_agreement(
@@ -329,16 +333,16 @@ def benchmark_agreement(
     >>> print(benchmark_agreement(*tables, rng=1).summary())
     12 models, 300 and 300 questions.
     With 12 models, it is unclear whether first and second rank models alike. An estimated 0 % of
-      pairs of models have opposite true orders (interval 0 % to 12 %).
+      pairs of models have opposite true orders in the two benchmarks (95 % interval: 0 % to 12 %).
     How similar are the rankings?
       observed rank correlation: 0.84
       reliability of the scores: 0.97 and 0.96; if the benchmarks differed only by sampling noise,
-        a correlation of 0.97 would be expected, with 8 % of pairs reversed
+        a correlation of 0.97 would be expected, with 8 % of pairs in opposite order
       true correlation: 1.00 [0.93, 1.00]
       Kendall's tau: 1.00 [0.76, 1.00]
-      share of opposite pairs: 0.00 [0.00, 0.12]
-    Which models do the benchmarks rank in opposite orders? No pair of models is significantly
-      reversed.
+      proportion of pairs in opposite order: 0.00 [0.00, 0.12]
+    Which models do the benchmarks rank in opposite orders? No pair of models is in significantly
+      opposite order.
     """
     check_fraction("level", level)
     generator = check_generator(rng)

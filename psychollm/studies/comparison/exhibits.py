@@ -27,8 +27,10 @@ def exhibits(
         of=result,
         key="scores",
         title="Scores and ranks of all models",
-        caption="Scores with their intervals, the best on top. Models of one tier share a colour; "
-        "the bounds of each rank are on the right.",
+        caption=(
+            "Scores with intervals; the best model is at the top. Models of one tier share a "
+            "colour; the bounds of each rank are on the right."
+        ),
     )
     return {
         "ranks": (scores, Listing(table=partial(_scores, result), instead=True)),

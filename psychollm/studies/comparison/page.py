@@ -16,17 +16,17 @@ def _methods(result: "Comparison") -> tuple[str, ...]:
         "Each pair of models is compared on the questions that both answered. The standard error "
         "of a difference is computed over paired questions, or over clusters with the "
         f"small-sample correction CR2 {cite('miller', 'bell')}.",
-        "The intervals of all differences are simultaneous. Their critical value is the quantile "
-        "of the largest standardised error of all pairs. Errors are drawn jointly, because pairs "
-        f"share models {cite('chernozhukov')}.",
+        "The intervals of all differences are simultaneous. The critical value of simultaneous "
+        "intervals is the quantile of the largest standardised error of all pairs. Errors of all "
+        f"pairs are drawn jointly, because pairs share models {cite('chernozhukov')}.",
         "The number of questions needed for a conclusion about a pair is computed from the "
         "standard error of the difference, and allows for the uncertainty of that error "
         f"{cite('julious')}. Equivalence is tested by two one-sided tests {cite('schuirmann')}; "
         "the number of questions needed for it assumes equal models.",
-        "A model's best rank is one more than the number of significantly better models. Its "
-        "worst rank is the number of models that are not significantly worse "
+        "A model's best rank is one more than the number of significantly better models. A "
+        "model's worst rank is the number of models that are not significantly worse "
         f"{cite('mogstad')}. A tier ends before the first model that is significantly worse than "
-        "the tier's best.",
+        "the best model of the tier.",
     )
 
 

@@ -51,8 +51,8 @@ def power_in_words(result: Any) -> str:
         return "None: there are too few questions."
     depending = ", depending on the pair" if " to " in detected else ""
     rest = (
-        " If two models are equal, the interval excludes, with the same probability, "
-        f"differences above a limit of {excluded}."
+        " If two models are equal, the interval of their difference excludes, with a probability "
+        f"of {percent(result.power)}, differences above {excluded}{depending}."
         if excluded
         else ""
     )

@@ -208,15 +208,15 @@ class Comparison(Study, Result):
                 rows=first_rows(range(len(self.labels)), self._model, most=_ROWS, table="models"),
                 explanation=(
                     "The interval of each score is pointwise. The bounds of the ranks are "
-                    f"simultaneous: they cover all true ranks with a probability of "
+                    "simultaneous: they cover all true ranks with a probability of "
                     f"{percent(self.level)}. A tier ends before the first model that is "
-                    "significantly worse than the tier's best."
+                    "significantly worse than the best model of the tier."
                 ),
                 numbers={"rank": self.rank, "rank_interval": self.rank_interval},
             ),
             Finding(
                 key="differences",
-                question="How much does each model differ from the next?",
+                question="How much does each model differ from the next-ranked one?",
                 rows=first_rows(
                     pairs,
                     lambda row: self._pair(row, judged, smallest.share),
@@ -224,9 +224,9 @@ class Comparison(Study, Result):
                     table="pairs",
                 ),
                 explanation=(
-                    "Differences are computed on the questions that both models answered. "
-                    "Pairing removes the variance of question difficulty. The intervals are "
-                    "simultaneous over all pairs."
+                    "Differences between models are computed on the questions that both "
+                    "answered. Pairing by question removes the variance of question difficulty. "
+                    "Intervals of differences are simultaneous over all pairs of models."
                 ),
                 numbers={"value": self.differences.value, "interval": self.differences.interval},
             ),
@@ -239,9 +239,9 @@ class Comparison(Study, Result):
         )
         head = (
             f"{len(self.labels)} models, {count(self.n_questions)} questions"
-            + (f", {self.n_answers:.3g} answers to each" if self.n_answers > 1.0 else "")
+            + (f", {self.n_answers:.3g} answers per question" if self.n_answers > 1.0 else "")
             + (f", {self._n_clusters()} clusters" if self._clustered() else "")
-            + (f", {self.n_tasks} tasks of equal weight" if self.n_tasks else "")
+            + (f", {self.n_tasks} equally weighted tasks" if self.n_tasks else "")
             + "."
         )
         return exhibit(Findings(items=items, head=head), self, smallest)
@@ -335,7 +335,10 @@ class Comparison(Study, Result):
         among = ""
         if (~own).any():
             among = f"Of {sentence_list([self.labels[k] for k in np.flatnonzero(own)])}, "
-        best = f"{among}{sentence_list(first)} {ranks} first, {self.score.text(top, 3)}"
+        best = (
+            f"{among}{sentence_list(first)} {ranks} first, with a score of "
+            f"{self.score.text(top, 3)}"
+        )
         if (rivals | tops)[ranked].all():
             who = "; no model is significantly worse"
         elif names:
@@ -346,7 +349,7 @@ class Comparison(Study, Result):
         return f"{best}{who}."
 
     def _model(self, row: int) -> str:
-        text, tier = f"{self.labels[row]}: {self.score.text(row, 3)}", self.tier[row]
+        text, tier = f"{self.labels[row]}: score {self.score.text(row, 3)}", self.tier[row]
         return f"{text}, rank {self._bounds(row)}, tier {tier}{self.part(row)}" if tier else text
 
     def part(self, row: int) -> str:
@@ -366,9 +369,9 @@ class Comparison(Study, Result):
     def _pair(self, row: int, judged: Verdicts, smallest: float) -> str:
         pairs, found = self.differences, self.needed[row]
         if not pairs.n[row]:
-            return f"{pairs.first[row]} - {pairs.second[row]}: no common question"
+            return f"{pairs.first[row]} minus {pairs.second[row]}: no common question"
         gap = with_interval(pairs.value[row], pairs.interval[row], 3, signed=True)
-        text = f"{pairs.first[row]} - {pairs.second[row]}: {gap}"
+        text = f"{pairs.first[row]} minus {pairs.second[row]}: {gap}"
         if judged.outcomes[row] is not Outcome.OPEN:
             return text
         fewer = self.to_exclude(smallest)[row]
@@ -438,20 +441,20 @@ def compare(
     >>> right = np.random.default_rng(1).random((3, 400)) < [[0.8], [0.6], [0.58]]
     >>> print(compare(right.astype(int), rng=1).summary())
     3 models, 400 questions.
-    0 ranks first, 0.810 [0.769, 0.845], and is significantly better than every other model. Of 3
-      pairs, 2 differ significantly and 1 is inconclusive.
+    0 ranks first, with a score of 0.810 [0.769, 0.845], and is significantly better than every
+      other model. Of 3 pairs of models, 2 differ significantly and 1 is inconclusive.
     How do the models rank?
-      0: 0.810 [0.769, 0.845], rank 1, tier 1
-      1: 0.578 [0.529, 0.625], rank 2 to 3, tier 2
-      2: 0.562 [0.514, 0.610], rank 2 to 3, tier 2
-    How much does each model differ from the next?
-      0 - 1: +0.232 [+0.158, +0.307]
-      1 - 2: +0.015 [-0.070, +0.100]; questions needed: about 23,000 to detect this difference,
+      0: score 0.810 [0.769, 0.845], rank 1, tier 1
+      1: score 0.578 [0.529, 0.625], rank 2 to 3, tier 2
+      2: score 0.562 [0.514, 0.610], rank 2 to 3, tier 2
+    How much does each model differ from the next-ranked one?
+      0 minus 1: +0.232 [+0.158, +0.307]
+      1 minus 2: +0.015 [-0.070, +0.100]; questions needed: about 23,000 to detect this difference,
         about 2,700 to show equivalence (±0.05)
     Which differences can these questions detect? The smallest true difference that is detected
       with a power of 80 % is 10.0 to 11.5 points, depending on the pair. If two models are equal,
-      the interval excludes, with the same probability, differences above a limit of 11.3 to 13.1
-      points.
+      the interval of their difference excludes, with a probability of 80 %, differences above 11.3
+      to 13.1 points, depending on the pair.
     """
     check_fraction("power", power, low=1.0 - check_fraction("level", level))
     answers = answers_of(scores)

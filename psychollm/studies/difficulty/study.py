@@ -145,18 +145,24 @@ class Difficulty(Study, Result):
         # A negative R2 means that predictions are worse than the mean; it counts as no prediction.
         judged = outcome((max(low, 0.0), high), smallest=least)
         if judged is Outcome.OPEN:
-            return f"It is unclear whether the text predicts the shared difficulty ({value})."
+            return (
+                "It is unclear whether the text of questions predicts their difficulty for the "
+                f"models ({value})."
+            )
         if judged is Outcome.SMALL:
-            return f"The text predicts almost none of the shared difficulty ({value})."
+            return (
+                "The text of questions predicts almost none of their difficulty for the models "
+                f"({value})."
+            )
         beyond = {
-            Outcome.ABOVE: "It predicts better than text length alone",
-            Outcome.BELOW: "It predicts worse than text length alone",
-            Outcome.SMALL: f"It predicts as well as text length alone, within ±{least:g}",
+            Outcome.ABOVE: "The text predicts better than its length alone",
+            Outcome.BELOW: "The text predicts worse than its length alone",
+            Outcome.SMALL: f"The text predicts as well as its length alone, within ±{least:g}",
             Outcome.OPEN: "The comparison with text length alone is inconclusive",
         }[outcome(lead.interval, smallest=least)]
         return (
-            f"The text predicts the shared difficulty ({value}). {beyond} (difference in R² "
-            f"{more})."
+            f"The text of questions predicts their difficulty for the models ({value}). {beyond} "
+            f"(difference in R² {more})."
         )
 
     def plot(self, *, ax: Drawn | None = None) -> Drawn:

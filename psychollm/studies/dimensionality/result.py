@@ -294,7 +294,7 @@ def _tests(result: Dimensionality) -> Finding:
         "likelihood-ratio statistic against a model without factors is "
         f"{number(2.0 * (fit.log_likelihood - fit.independence), 1)} for "
         f"{fit.n_parameters // 2} loadings{gain}.",
-        f"Largest residuals: {_pairs(result)}.",
+        f"Largest residuals of pairs of models, in standard errors: {_pairs(result)}.",
     )
     return told_tests(result, rows)
 
@@ -337,7 +337,10 @@ def told_tests(result: Tested, rows: tuple[str, ...]) -> Finding:
             f"{_p(lapses.test)}; with its proportion {p_equals(lapses.p_value)})"
         )
     without, with_one = (
-        f"{number(test.observed)} (95 % of replicates below {number(float(test.quantile(0.95)))})"
+        (
+            f"{number(test.observed)} (95 % of replicates are below "
+            f"{number(float(test.quantile(0.95)))})"
+        )
         for test in (none, one)
     )
     return Finding(
@@ -345,13 +348,16 @@ def told_tests(result: Tested, rows: tuple[str, ...]) -> Finding:
         question="Tests without continuity correction, on which the verdict is based:",
         statement=(
             f"a model without common factors is {_rejected(none, result.alpha)}; a one-factor "
-            f"model is {_rejected(one, result.alpha)}{allowed}. A second factor accounts "
-            f"for {percent(share.observed, 1)} of the latent variance; in simulated data with one "
-            f"factor, the median of this proportion is {percent(middle, 1)} and its 95 % quantile "
-            f"{percent(top, 1)}."
+            f"model is {_rejected(one, result.alpha)}{allowed}. A second factor explains "
+            f"{percent(share.observed, 1)} of the latent variance; in simulated data with one "
+            f"factor, the median of this proportion is {percent(middle, 1)} and its 95 % "
+            f"quantile {percent(top, 1)}."
         ),
         rows=(
-            f"Largest residual eigenvalue: {without} without a factor, {with_one} with one.",
+            (
+                f"The largest residual eigenvalue is {without} without a common factor and "
+                f"{with_one} with one."
+            ),
             *rows,
         ),
         numbers={"no shared factor": none.p_value, "one factor": one.p_value}
@@ -388,14 +394,14 @@ def _spectrum(result: Dimensionality) -> Finding:
     bend = plain.quadratic_r2
     low, high = np.nanquantile(bend.draws, [0.05, 0.95])
     k = plain.eigenvalues.size
-    empty = "No pair of models has an empty cell."
+    empty = "No pair of models has an empty cell in its 2 x 2 table."
     if plain.n_empty:
         verb, whose = ("has", "its correlation depends")
         if plain.n_empty > 1:
             verb, whose = ("have", "their correlations depend")
         empty = (
-            f"{count(plain.n_empty)} of {count(k * (k - 1) // 2)} pairs of models {verb} an empty "
-            f"cell; {whose} on the rule."
+            f"{count(plain.n_empty)} of {count(k * (k - 1) // 2)} pairs of models {verb} an "
+            f"empty cell in the 2 x 2 table; {whose} on the continuity correction."
         )
     permuted, one = plain.permutation.quantile(0.95), plain.one_factor.quantile(0.95)
     rows = [f"{'':>10}{'eigenvalue':>11}{'share':>8}{'permuted':>10}{'one factor':>12}{'p':>8}"]
@@ -412,15 +418,15 @@ def _spectrum(result: Dimensionality) -> Finding:
         key="spectrum",
         question="Eigenvalues of the tetrachoric correlations:",
         statement=(
-            f"under the rule {plain.correlation.empty_cells!r}, the first component "
-            f"explains {percent(plain.shares[0])} and the second {percent(plain.shares[1])} of "
-            f"the total variance, including noise. {empty} "
-            "A quadratic function of the threshold explains the loadings on the first component "
-            f"with R2 = {number(float(bend.observed))}; in one-factor data with these thresholds, "
-            f"R2 is {number(low)} to {number(high)} ({p_equals(float(bend.p_value))}). The second "
-            f"component's loadings have a congruence of {number(plain.congruence)} with those of "
-            "one-factor data (median of single one-factor replicates: "
-            f"{number(plain.null_congruence)})."
+            f"with the continuity correction {plain.correlation.empty_cells!r}, the first "
+            f"component of the tetrachoric correlations explains {percent(plain.shares[0])} and "
+            f"the second {percent(plain.shares[1])} of the total variance, including noise. "
+            f"{empty} A quadratic function of the threshold explains the loadings on the first "
+            f"component with R2 = {number(float(bend.observed))}; in simulated one-factor data "
+            f"with the same thresholds, R2 is {number(low)} to {number(high)} "
+            f"({p_equals(float(bend.p_value))}). The second component's loadings have a "
+            f"congruence of {number(plain.congruence)} with those of one-factor data (median of "
+            f"single one-factor replicates: {number(plain.null_congruence)})."
         ),
         rows=(
             *rows,

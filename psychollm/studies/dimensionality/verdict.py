@@ -103,11 +103,11 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
         )
         if evidence.shared(smallest) is Outcome.SMALL:
             return (
-                f"no relevant common factor: {chance}, and the correlation of their latent "
-                f"answers is below {smallest.correlation:g}"
+                f"there is no relevant common factor: {chance}, and the correlation of their "
+                f"latent answers is below {smallest.correlation:g}"
             )
         return (
-            f"no significant common factor: {chance}; a factor with correlations of "
+            f"there is no significant common factor: {chance}; a factor with correlations of "
             f"{smallest.correlation:g} or more cannot be excluded"
         )
     low, high = (percent(bound, 1) for bound in evidence.share_interval)
@@ -116,7 +116,7 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
         if second is Outcome.SMALL:
             return f"one factor is found; {_second(evidence)}"
         return (
-            f"one factor is found; a second that accounts for at least {least} of the latent "
+            f"one factor is found; a second factor that explains at least {least} of the latent "
             f"variance cannot be excluded; {_second(evidence)}"
         )
     p_with = p_equals(evidence.lapses.p_value)
@@ -124,15 +124,17 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
     if n == 1 and evidence.lapses.p_value <= evidence.alpha:
         return (
             "one dominant factor with local dependence: one factor is rejected, also with lapses "
-            f"({p_with}), but a second factor's {share} is within chance "
-            f"({p_equals(evidence.p_share)}){alike}"
+            f"({p_with}), but the proportion of a second factor, {share}, is within the range "
+            f"expected by chance ({p_equals(evidence.p_share)}){alike}"
         )
     if n == 1:
         rest = (
-            f"a second factor accounts for at most {high} of the latent variance"
+            f"a second factor explains at most {high} of the latent variance"
             if second is Outcome.SMALL
-            else "a second factor that accounts for up to "
-            f"{high} of the latent variance cannot be excluded"
+            else (
+                f"a second factor that explains up to {high} of the latent variance cannot be "
+                "excluded"
+            )
         )
         return (
             f"one factor, {_lapses(evidence.lapses)}; without lapses one factor is rejected "
@@ -141,12 +143,12 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
     if second is Outcome.ABOVE:
         return (
             f"at least two factors: one factor is rejected, also with lapses ({p_with}), and a "
-            f"second accounts for {share}{alike}"
+            f"second factor explains {share}{alike}"
         )
     return (
         "one dominant factor with local dependence: one factor is rejected, also with lapses "
-        f"({p_with}), but a second accounts for only {share}; a skewed or heavy-tailed factor, "
-        f"or a few similar models, can produce this{alike}"
+        f"({p_with}), but a second factor explains only {share}; a skewed or heavy-tailed "
+        f"factor, or a few similar models, can produce this{alike}"
     )
 
 
@@ -192,10 +194,10 @@ def _second(evidence: Evidence) -> str:
     if evidence.counted:
         return (
             f"{share} is an artefact: with empty_cells={evidence.empty_cells!r}, one factor with "
-            f"these thresholds produces an equally large one ({p_equals(evidence.p_second)})"
+            f"the same thresholds produces an equally large one ({p_equals(evidence.p_second)})"
         )
     chance = p_equals(evidence.p_second)
     return (
-        f"{share} is no larger than expected by chance under one factor with these thresholds "
+        f"{share} is no larger than expected by chance under one factor with the same thresholds "
         f"({chance})"
     )

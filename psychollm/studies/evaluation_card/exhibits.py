@@ -33,10 +33,10 @@ def exhibits(
         key="accuracies",
         title="Accuracies and ranks of all models",
         caption=(
-            "Accuracies with intervals, the best model first. Thick lines are intervals of "
-            "benchmark accuracy, thin lines intervals of generalised accuracy. Models of one tier "
-            "share a colour: none differs significantly from the best of its tier. The right "
-            "panel shows the intervals of the ranks."
+            "Accuracies with intervals; the best model is at the top. Thick lines are intervals "
+            "of benchmark accuracy, thin lines intervals of generalised accuracy. Models of one "
+            "tier share a colour: none differs significantly from the best of its tier. The "
+            "right panel shows the intervals of the ranks."
         ),
     )
     shown: dict[str, Sequence[Exhibit]] = {

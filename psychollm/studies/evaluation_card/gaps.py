@@ -44,15 +44,13 @@ def gaps(
             "depend strongly on the prior."
         )
     if "domains" not in given:
-        yield (
-            "No domains were given: questions are treated as one population, and differences of "
-            "a model between subjects are ignored."
-        )
+        yield ("No domains were given, so the questions are treated as one population.")
     if "families" not in given and n_models > 2:
-        yield "No families were given: related models count as independent."
+        yield "No families were given, so related models count as independent."
     if "clusters" not in given:
         yield (
-            "No clusters were given: questions from one passage or template count as independent."
+            "No clusters were given, so questions from one passage or template count as "
+            "independent."
         )
     if not stated:
         yield "No stated confidence was provided, so calibration is unknown."

@@ -36,7 +36,9 @@ def _facts(result: "EvaluationCard", smallest: SmallestEffects) -> tuple[Fact, .
         Fact(
             name="Questions",
             value=count(result.n_questions),
-            detail=f"{result.n_answers:.3g} answers to each" if result.n_answers > 1.0 else "",
+            detail=f"{result.n_answers:.3g} answers per question"
+            if result.n_answers > 1.0
+            else "",
         ),
         Fact(
             name="Smallest detectable difference",
@@ -53,16 +55,16 @@ def _facts(result: "EvaluationCard", smallest: SmallestEffects) -> tuple[Fact, .
 def _methods(result: "EvaluationCard") -> tuple[str, ...]:
     return (
         "Benchmark accuracy is the mean probability of a correct answer over these questions; "
-        f"generalised accuracy is the mean over the question population {cite('nist')}. Benchmark "
-        "accuracy varies only with the sampled answers. Generalised accuracy also varies with "
-        f"the sampled questions, within domains if domains are given {cite('miller')}. Wilson "
-        "intervals use the effective number of answers.",
+        f"generalised accuracy is the mean over the question population {cite('nist')}. The "
+        "interval of benchmark accuracy reflects only the sampling of answers. The interval of "
+        "generalised accuracy also reflects the sampling of questions, within domains if domains "
+        f"are given {cite('miller')}. Wilson intervals use the effective number of answers.",
         "Variance components come from a logistic mixed model with crossed effects of models, "
         "questions and, if given, families, domains and repeats. Adaptive quadrature integrates "
-        "over questions and interactions, Laplace's approximation over models. Intervals include "
-        f"the uncertainty of the variances {cite('inla')}. The mixed model also predicts cells "
-        "without an answer.",
-        "Ranks and tiers follow from paired differences with simultaneous intervals "
+        "over questions and interactions, Laplace's approximation over models. Intervals account "
+        f"for the uncertainty of the variances {cite('inla')}. The mixed model also predicts "
+        "cells without an answer.",
+        "Ranks and tiers are derived from paired differences with simultaneous intervals "
         f"{cite('mogstad')}.",
     )
 

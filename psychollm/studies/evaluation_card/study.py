@@ -57,8 +57,8 @@ WORDS = {
     "model:domain": "models x domains",
     "question": "questions",
     "model:question": "models x questions",
-    "answer": "chance, between repeated answers",
-    "residual": "models x questions, and chance",
+    "answer": "random variation of repeated answers",
+    "residual": "models x questions, and random variation",
 }
 
 
@@ -141,7 +141,7 @@ class EvaluationCard(Study, Result):
             self._variance(),
             Finding(
                 key="power",
-                question="What differences can be detected?",
+                question="Which differences can be detected?",
                 statement=compared["power"].statement,
                 numbers={"detectable": self.comparison.detectable},
             ),
@@ -149,7 +149,7 @@ class EvaluationCard(Study, Result):
             *self._stated(),
             Finding(
                 key="gaps",
-                question="What is not known?",
+                question="Which information is missing?",
                 statement="" if self.gaps else "The data have no known gaps.",
                 rows=self.gaps,
             ),
@@ -171,7 +171,7 @@ class EvaluationCard(Study, Result):
     def _head(self) -> str:
         parts = [f"{len(self.labels)} models", f"{count(self.n_questions)} questions"]
         if self.n_answers > 1.0:
-            parts.append(f"{self.n_answers:.3g} answers to each")
+            parts.append(f"{self.n_answers:.3g} answers per question")
         if self.missing:
             parts.append(f"{percent(self.missing, 1)} of cells without an answer")
         return f"{', '.join(parts)}."
@@ -185,18 +185,20 @@ class EvaluationCard(Study, Result):
         return text if tier[0] == "0" else f"{text}, rank {self.rank_text(row)}, tier {tier}"
 
     def _accuracies(self) -> str:
-        strata = ", with the same domains" if "domains" in self.groups else ""
-        repeats = "Its interval reflects the random variation of repeated answers"
+        strata = " with the same domains" if "domains" in self.groups else ""
+        repeats = (
+            "The interval of benchmark accuracy reflects the random variation of repeated answers"
+        )
         if self.n_answers <= 1.0:
             repeats += (
                 "; with one answer per question it is conservative. A model that always gives "
                 "the same answer has no such variation"
             )
         return (
-            f"Benchmark accuracy refers to these questions. {repeats}. Generalised accuracy "
-            f"refers to the question population{strata}; its interval also reflects the sampling "
-            "of questions. Ranks refer to the question population; their "
-            f"{percent(self.level)} intervals are simultaneous."
+            f"Benchmark accuracy refers to the questions that were asked. {repeats}. Generalised "
+            f"accuracy refers to the question population{strata}; its interval reflects the "
+            "sampling of both questions and answers. Ranks refer to the question population; "
+            f"their {percent(self.level)} intervals are simultaneous."
             + (" Ranks use observed answers only, no predicted ones." * bool(self.missing))
         )
 
@@ -231,28 +233,33 @@ class EvaluationCard(Study, Result):
 
     def _variance(self) -> Finding:
         mixed = self.mixed
-        question = "What explains the variance of answers?"
+        question = "Where does the variance of answers come from?"
         if mixed is None:
             why = f"Variance components were not estimated: {self.unmodelled}."
             return Finding(key="variance", question=question, statement=why, reason=why)
         share = mixed.share
         rows = tuple(
-            f"{WORDS[label]}: {_percents(share, row)}" for row, label in enumerate(share.labels)
+            f"{WORDS[label]}: {_percents(share, row)} of variance"
+            for row, label in enumerate(share.labels)
         )
         return Finding(
             key="variance",
             question=question,
             statement=f"{self._reliability()}",
             rows=rows,
-            explanation="Proportions of the variance of one answer, from a crossed mixed model.",
+            explanation=(
+                "Each component is a proportion of the variance of one answer, estimated by a "
+                "crossed mixed model."
+            ),
             numbers={"share": share, "components": mixed.components},
         )
 
     def _reliability(self) -> str:
         assert self.mixed is not None  # noqa: S101 -- for the type checker
         return (
-            f"The reliability of the ranking is {self.mixed.reliability.text(0, 2)}. This is the "
-            "proportion of score variance that new questions and new answers would reproduce."
+            f"The reliability of the ranking is {self.mixed.reliability.text(0, 2)}. Reliability "
+            "is the proportion of score variance that new questions and new answers would "
+            "reproduce."
         )
 
     def _suspects(self) -> Iterator[Finding]:
@@ -272,7 +279,7 @@ class EvaluationCard(Study, Result):
                 f"{'Negative item-rest correlations:' if rows else against.statement}"
             ),
             rows=rows,
-            explanation="Better models fail more often on these questions: check their keys."
+            explanation="If better models fail more often on a question, check its key."
             if rows
             else "",
             numbers={"against_p": self.screen.against_p},
@@ -366,8 +373,8 @@ def evaluation_card(
     >>> card = evaluation_card((rng.random((6, 200, 2)) < chance).astype(int), rng=1)
     >>> print(card.mixed.share.labels)
     ('model', 'question', 'model:question', 'answer')
-    >>> print(card.gaps[0][:44])
-    No domains were given: questions are treated
+    >>> print(card.gaps[0][:21])
+    No domains were given
     """
     check_fraction("level", level)
     if attempts is None and (cost or seconds):

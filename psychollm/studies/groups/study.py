@@ -116,7 +116,7 @@ class Grouped(Study, Result):
             Finding(statement=self._verdict(told)),
             Finding(
                 key="differences",
-                question="By how much do the groups differ?",
+                question="How much do the groups differ?",
                 rows=(*map(self._row, told[:_SHOWN]), *more),
                 explanation=(
                     f"Intervals for {what} are pointwise; p-values are Holm-adjusted over all "
@@ -154,10 +154,12 @@ class Grouped(Study, Result):
         one = self.differences
         whose = one.metric[row] if self.of == "models" else f"{one.who[row]}, {one.metric[row]}"
         if not np.isfinite(one.value[row]):
-            return f"{whose}, {one.first[row]} - {one.second[row]}: undefined ({one.flags[row]})"
+            return (
+                f"{whose}, {one.first[row]} minus {one.second[row]}: undefined ({one.flags[row]})"
+            )
         gap = with_interval(one.value[row], one.interval[row], 3, signed=True)
         p = p_equals(one.adjusted[row])
-        return f"{whose}, {one.first[row]} - {one.second[row]}: {gap}, adjusted {p}"
+        return f"{whose}, {one.first[row]} minus {one.second[row]}: {gap}, adjusted {p}"
 
 
 def compare_by(

@@ -37,17 +37,17 @@ def exhibits(
         ),
     )
     by_type = {str(kind): one.retest.rate for kind, one in study.profiles.items()}
-    contrast = {"open events minus answerable": study.certainty_inversion}
+    contrast = {"no covering rule minus answerable": study.certainty_inversion}
     inversion = forest(
         contrast,
         key="certainty-inversion",
         title="Certainty inversion of each model",
         caption=(
-            "Pass rate on uncovered events minus pass rate on answerable questions. A positive "
-            "value means that the model recognises open questions more often than it answers "
-            "answerable ones correctly."
+            "Pass rate on questions that no rule covers minus pass rate on answerable questions. "
+            "A positive value means that the model recognises missing rules more often than it "
+            "answers answerable questions correctly."
         ),
-        x="pass rate on uncovered events minus answerable questions",
+        x="pass rate without covering rule minus answerable questions",
         reference=0.0,
         strong=[one in study.inverted for one in study.labels],
     )
@@ -87,8 +87,9 @@ def _confabulation(study: "InferenceBoundary") -> tuple[Exhibit | None, ...]:
         key="confabulation",
         title="Invented meanings of words",
         caption=(
-            "Pass rate on answerable questions minus pass rate on undefined words. A large value "
-            "means that the model applies rules well but invents meanings of words."
+            "Pass rate on answerable questions minus pass rate on questions with an undefined "
+            "word. A large value means that the model applies rules well but invents meanings of "
+            "words."
         ),
         x="pass rate on answerable questions minus undefined words",
         reference=0.0,
@@ -104,8 +105,11 @@ def _keyword(study: "InferenceBoundary") -> tuple[Exhibit | None, ...]:
         rates,
         key="keyword",
         title="Undefined words, scored strictly and by keyword",
-        caption="Pass rate on undefined words. Strict scoring requires that the answer names the "
-        "word and gives no number. Keyword scoring accepts any word of doubt, such as “cannot”.",
+        caption=(
+            "Pass rate on questions with an undefined word. Strict scoring requires that the "
+            "answer names the word and gives no number. Keyword scoring accepts any word of "
+            "doubt, such as “cannot”."
+        ),
         x="pass rate on undefined words",
     )
     each = rates | {"by keyword minus strict": study.keyword_minus_strict}
@@ -114,7 +118,7 @@ def _keyword(study: "InferenceBoundary") -> tuple[Exhibit | None, ...]:
 
 def _refusals(study: "InferenceBoundary") -> tuple[Exhibit | None, ...]:
     refusals, hedging = {"refusals": study.refusal_rate}, study.refusal_minus_commitment
-    less = {} if hedging is None else {"refusals minus commitments": hedging}
+    less = {} if hedging is None else {"refusals minus definite answers": hedging}
     return (
         forest(
             refusals,
@@ -129,10 +133,12 @@ def _refusals(study: "InferenceBoundary") -> tuple[Exhibit | None, ...]:
         forest(
             less,
             key="hedging",
-            title="Refusals minus commitments",
-            caption="Refusals of answerable questions minus committed answers to open ones. "
-            "Negative values mean overcommitment, positive values hedging.",
-            x="refusals of answerable minus commitments on open questions",
+            title="Refusals minus definite answers",
+            caption=(
+                "Refusals of answerable questions minus definite answers to unanswerable "
+                "questions. Negative values mean overcommitment, positive values hedging."
+            ),
+            x="refusals of answerable minus definite answers to unanswerable questions",
             reference=0.0,
         ),
         listing(refusals | less, "Refusals", instead=True),
@@ -141,12 +147,12 @@ def _refusals(study: "InferenceBoundary") -> tuple[Exhibit | None, ...]:
 
 _CHOSEN = (
     "Confabulated: {made_up}. Misattributed: the answer says that the rules do not cover "
-    "something that they do cover. Unmonitored: the answer ignores the gap."
+    "something that they do cover. Unmonitored: the answer ignores that no rule covers the event."
 )
 _SAID = (
-    "Invented: the reply states a number without expressing doubt. Hedged: it states a number and "
-    "expresses doubt. Declined: it expresses doubt that does not name the word. Astray: any other "
-    "failed answer. Refusal: the model refuses the task."
+    "Invented: the reply states a number without expressing doubt. Hedged: the reply states a "
+    "number and expresses doubt. Declined: the reply expresses doubt without naming the "
+    "undefined word. Astray: any other failed answer. Refusal: the model refuses the task."
 )
 
 
@@ -170,9 +176,14 @@ def _failures(study: "InferenceBoundary", kind: Hashable) -> tuple[Exhibit | Non
         of=study,
         options={"kind": kind},
         key="failures-of-words" if words else "failures",
-        title=f"Kinds of failure on {'undefined words' if words else 'uncovered events'}",
-        caption=f"Failed answers to questions about {what}, by kind. The numbers on the right "
-        f"are numbers of failed answers. {ways}".rstrip(),
+        title=(
+            "Kinds of failure on "
+            f"{'undefined words' if words else 'questions without a covering rule'}"
+        ),
+        caption=(
+            f"Failed answers to questions about {what}, by kind. The numbers on the right count "
+            f"failed answers. {ways}"
+        ).rstrip(),
     )
     failed = Listing(table=partial(_shares_table, study, kind, failed=True))
     return drawn, failed, Listing(table=partial(_shares_table, study, kind), folded=True)
@@ -243,7 +254,7 @@ def _thinking(study: "InferenceBoundary", smallest: float) -> Table | None:
             name_column("with reasoning", [one.thinking for one in pairs]),
             name_column("without", [one.base for one in pairs]),
             interval_column(
-                "difference in pass rates, uncovered events",
+                "difference in pass rates, no covering rule",
                 [one.difference.value for one in pairs],
                 [one.difference.interval for one in pairs],
             ),

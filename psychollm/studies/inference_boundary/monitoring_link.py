@@ -62,11 +62,19 @@ class MonitoringLink(Study, Result):
         """Return the finding; `smallest.correlation` is the smallest effect of interest."""
         shown = outcome(self.interval, smallest=smallest.correlation)
         words = {
-            Outcome.ABOVE: "More capable models recognise uncovered events more often",
-            Outcome.BELOW: "More capable models recognise uncovered events less often",
-            Outcome.SMALL: "Capability hardly correlates with recognising uncovered events",
-            Outcome.OPEN: "It is unclear whether more capable models recognise uncovered events "
-            "more often",
+            Outcome.ABOVE: (
+                "More capable models recognise more often that no rule covers a question"
+            ),
+            Outcome.BELOW: (
+                "More capable models recognise less often that no rule covers a question"
+            ),
+            Outcome.SMALL: (
+                "Capability hardly correlates with recognising that no rule covers a question"
+            ),
+            Outcome.OPEN: (
+                "It is unclear whether more capable models recognise more often that no rule "
+                "covers a question"
+            ),
         }
         return Finding(
             statement=f"{words[shown]}: {self.text()}.",

@@ -28,7 +28,7 @@ def _facts(study: "InferenceBoundary", smallest: SmallestEffects) -> tuple[Fact,
         for kind, name in (
             (study.answerable, "answerable"),
             (study.lexical, "undefined word"),
-            (study.interaction, "uncovered event"),
+            (study.interaction, "no covering rule"),
             (study.control, "words exchanged (control)"),
         )
         if kind in study.profiles
@@ -62,19 +62,19 @@ def _methods(study: "InferenceBoundary") -> tuple[str, ...]:
     kinds = ", ".join(escape(str(kind)) for kind in study.profiles)
     return (
         f"<b>Questions.</b> The design follows {cite('wong')[1:-1]}. Some questions can be "
-        "answered with rules in invented words. Other questions contain a word that no rule "
-        "defines, or an event that no rule covers. In the control the words for "
-        f"doubling and blocking are exchanged. Rates are reported by type ({kinds}), "
-        "because a single score would hide the kinds of failure. The refusal of an answerable "
-        "question is a failure and is counted separately from wrong answers. Failed requests "
-        "and replies that could not be parsed are treated as missing data.",
-        "<b>Uncertainty.</b> Runs of one question are not independent, so rates have Wilson "
-        f"intervals {cite('wilson')} at the effective sample size, from the variance between "
-        f"questions. Intervals of contrasts: {escape(study.certainty_inversion.method)}. "
-        "Certainty inversion is the pass rate on uncovered events minus that on answerable "
-        "questions. An effect is equivalent to zero if its interval is between minus and plus the "
-        f"smallest effect of interest {cite('schuirmann')}, and inconclusive if it is neither "
-        "equivalent nor significant.",
+        "answered with the given rules, which use invented words. Other questions contain a word "
+        "that no rule defines, or concern an event that no rule covers. In the control "
+        "questions, the words for doubling and blocking are exchanged. Rates are reported by "
+        f"type ({kinds}), because a single score would hide the kinds of failure. The refusal of "
+        "an answerable question is a failure and is counted separately from wrong answers. "
+        "Failed requests and replies that could not be parsed are treated as missing data.",
+        "<b>Uncertainty.</b> Repeated runs of one question are not independent, so rates have "
+        f"Wilson intervals {cite('wilson')} at the effective sample size, from the variance "
+        f"between questions. Intervals of contrasts: {escape(study.certainty_inversion.method)}. "
+        "Certainty inversion is the pass rate on questions that no rule covers minus the pass "
+        "rate on answerable questions. An effect is equivalent to zero if its interval is within "
+        f"± the smallest effect of interest {cite('schuirmann')}, and inconclusive if it is "
+        "neither equivalent nor significant.",
     )
 
 
@@ -110,7 +110,7 @@ def _call(study: "InferenceBoundary", source: str, options: str) -> str:
 
 
 LAYOUT = Layout(
-    title="Inference boundary: do models recognise which questions the rules can answer?",
+    title="Inference boundary: do models recognise whether the given rules answer a question?",
     subtitle=_subtitle,
     lead=_lead,
     facts=_facts,

@@ -176,7 +176,7 @@ class InferenceBoundary(Study, Result):
             items.insert(-1, _keyword_finding(self, self.keyword, self.keyword_minus_strict))
         open_ones = [self.profiles.get(kind) for kind in (self.lexical, self.interaction)]
         if rows := tuple(_failed(one) for one in open_ones if one and one.failures is not None):
-            question = "Failed answers to open questions:"
+            question = "Failed answers to unanswerable questions:"
             items.append(Finding(key="failures", question=question, rows=rows))
         if self.thinking:
             contrasts = {f"{one.thinking} - {one.base}": one.difference for one in self.thinking}
@@ -227,20 +227,26 @@ def _verdict(study: InferenceBoundary, smallest: SmallestEffects) -> Finding:
     least = f"(±{smallest.share:g})"
     words = {
         Outcome.ABOVE: (
-            "has a higher pass rate on uncovered events than on answerable questions",
-            "have a higher pass rate on uncovered events than on answerable questions",
+            "has a higher pass rate on questions that no rule covers than on answerable questions",
+            (
+                "have a higher pass rate on questions that no rule covers than on answerable "
+                "questions"
+            ),
         ),
         Outcome.BELOW: (
-            "has a lower pass rate on uncovered events than on answerable questions",
-            "have a lower pass rate on uncovered events than on answerable questions",
+            "has a lower pass rate on questions that no rule covers than on answerable questions",
+            "have a lower pass rate on questions that no rule covers than on answerable questions",
         ),
         Outcome.SMALL: (
-            f"has equivalent pass rates on both {least}",
-            f"have equivalent pass rates on both {least}",
+            f"has equivalent pass rates on both kinds of questions {least}",
+            f"have equivalent pass rates on both kinds of questions {least}",
         ),
     }
     judged = verdicts(study.certainty_inversion, smallest=smallest.share)
-    whether = "whether the pass rate is higher on uncovered events or on answerable questions"
+    whether = (
+        "whether the pass rate is higher on questions that no rule covers or on answerable "
+        "questions"
+    )
     text = counted(judged, words, named=Outcome.ABOVE, whether=whether)
     numbers = {"certainty_inversion": study.certainty_inversion}
     return Finding(statement=sentence(text), numbers=numbers, outcome=judged)
@@ -299,7 +305,7 @@ def _rates(study: InferenceBoundary, kind: Hashable) -> str:
 
 def _thinking_row(one: ThinkingContrast, smallest: float) -> str:
     difference = with_interval(one.difference.value, one.difference.interval, signed=True)
-    text = f"{one.thinking} minus {one.base}: {difference}"
+    text = f"{one.thinking} minus {one.base}: difference {difference}"
     if one.detectable is None or not np.isfinite(one.smallest_shown):
         return f"{text}; there are too few questions to detect any difference."
     n, most, fewer = one.detectable.n_questions, one.needed, one.to_exclude(smallest)

@@ -30,7 +30,7 @@ def exhibits(
         title="Scores by the judge and by people",
         caption=(
             "Dots show estimated human scores, with intervals; diamonds show the judge's scores. "
-            "The distance between the two is the judge's bias for that model."
+            "The distance between a dot and its diamond is the judge's bias for the model."
         ),
     )
     shown: dict[str, Sequence[Exhibit | None]] = {

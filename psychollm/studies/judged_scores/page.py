@@ -8,6 +8,7 @@ from psychollm._base.numbers import count, extent, number
 from psychollm.estimates.layout import Fact, Layout
 from psychollm.estimates.references import cite
 from psychollm.estimates.verdict import SmallestEffects
+from psychollm.studies.judged_scores.result import TARGETS
 
 if TYPE_CHECKING:
     from psychollm.studies.judged_scores.result import JudgedScores
@@ -24,18 +25,18 @@ def _methods(result: "JudgedScores") -> tuple[str, ...]:
     )
     return (
         *combined,
-        "A score is the mean predicted label of all answers, corrected by the labels of some: "
-        "prediction-powered inference with a weight tuned for each model "
-        f"{cite('ppi', 'sarndal')}. Scores refer to {result.target}.",
+        "A score is the mean predicted label of all answers, corrected with the human labels of "
+        "some answers by prediction-powered inference, with a weight tuned for each model "
+        f"{cite('ppi', 'sarndal')}. Scores refer to {TARGETS[result.target]}.",
         "Intervals of binary scores combine Jeffreys' intervals within each verdict "
         f"{cite('brown', 'zou')}; those of graded scores are Wilson's, with the effective sample "
         "size. If few labels disagree with the judge, half a disagreement is added, so that no "
         "interval has zero width.",
         "Differences are paired by question: their intervals combine the intervals of the two "
-        f"scores, given the correlation of their errors {cite('zou')}. They are simultaneous: "
-        "their critical value is that of the largest standardised error over all pairs "
-        f"{cite('chernozhukov')}. A tier ends before the first model that is significantly worse "
-        f"than its best {cite('mogstad')}.",
+        f"scores, given the correlation of their errors {cite('zou')}. Intervals of differences "
+        "are simultaneous: their critical value is the quantile of the largest standardised "
+        f"error over all pairs {cite('chernozhukov')}. A tier ends before the first model that "
+        f"is significantly worse than the best model of the tier {cite('mogstad')}.",
     )
 
 

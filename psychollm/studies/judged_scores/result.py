@@ -46,6 +46,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as Drawn
 
 _SHOWN, _GAPS = 5, 3  # numbers of models and of differences in the summary
+TARGETS = {  # in words
+    "these questions": "the given questions",
+    "questions like these": "the population of the questions",
+}
 _HELPS = 1.1  # the judge is useful if one label with it is worth this many labels without it
 
 
@@ -236,10 +240,10 @@ class JudgedScores(Study, Result):
                 question="Which score would people give each model?",
                 rows=first_rows(order, self._model, most=_SHOWN, table="models"),
                 explanation=(
-                    "A score is the judge's mean over all answers, corrected using human "
-                    "labels for some of them. The score is unbiased for any judge, and more "
-                    "precise for a better one. Intervals are pointwise and refer to "
-                    f"{self.target}."
+                    "A score is the judge's mean over all answers, corrected with human labels "
+                    "of some answers. The corrected score is unbiased for any judge, and more "
+                    "precise for a more accurate judge. Intervals are pointwise and refer to "
+                    f"{TARGETS[self.target]}."
                 ),
                 numbers={"raw": self.raw, "bias": self.bias},
             ),
@@ -249,8 +253,8 @@ class JudgedScores(Study, Result):
                 statement=self._trust(smallest.share),
                 rows=self.remarks,
                 explanation=(
-                    "Bias is the judge's score minus the human score. Equal bias for all models "
-                    "does not change their order; unequal bias does."
+                    "Bias is the judge's score minus the human score. A bias that is equal for "
+                    "all models does not change their order; an unequal bias can."
                 ),
                 numbers={"worth": self.worth, "weight": self.weight},
             ),
@@ -259,9 +263,12 @@ class JudgedScores(Study, Result):
             items.append(
                 Finding(
                     key="differences",
-                    question="How much does each model differ from the next?",
+                    question="How much does each model differ from the next-ranked one?",
                     rows=tuple(self._next()),
-                    explanation=("Corrected scores are compared; the intervals are simultaneous."),
+                    explanation=(
+                        "Differences are between corrected scores; their intervals are "
+                        "simultaneous over all pairs of models."
+                    ),
                     numbers={
                         "value": self.differences.value,
                         "interval": self.differences.interval,
@@ -320,7 +327,7 @@ class JudgedScores(Study, Result):
         best = self.order[0]
         said, name = self.score.text(best, 3), self.labels[best]
         raw = self.raw.value[best]
-        told = "" if np.isnan(raw) else f" ({self.judge}: {number(raw, 3)})"
+        told = "" if np.isnan(raw) else f" (score by {self.judge}: {number(raw, 3)})"
         if len(self.labels) == 1:
             return f"People would give {name} {said}{told}."
         rest = judged_pairs(judged) if len(judged.outcomes) > 1 else self._two(judged)
@@ -336,8 +343,8 @@ class JudgedScores(Study, Result):
     def _model(self, row: int) -> str:
         raw, name = number(self.raw.value[row], 3), self.labels[row]
         if not self.score.defined[row]:
-            return f"{name}: judged {raw}; {self.score.flags[row]}"
-        text = f"{name}: {self.score.text(row, 3)}, judged {raw}"
+            return f"{name}: judge's score {raw}; {self.score.flags[row]}"
+        text = f"{name}: human score {self.score.text(row, 3)}, judge's score {raw}"
         if self.bias.defined[row]:
             text += f" (bias {self.bias.text(row, 3, signed=True)})"
         return text + (f", tier {self.tier[row]}" if len(self.labels) > 1 else "")
@@ -372,21 +379,21 @@ class JudgedScores(Study, Result):
         worth = self.worth
         if np.isfinite(worth) and not self.helps:
             yield (
-                "the judge does not help: a label with it is as informative as "
-                f"{number(max(worth, 0.0), 2)} labels without it"
+                "the judge does not help: one human label with the judge is as informative as "
+                f"{number(max(worth, 0.0), 2)} without it"
             )
         elif np.isfinite(worth):
             n = self.score.n[self.score.n > 0].mean()
             yield (
-                f"{count(n)} labels with the judge are as informative as "
-                f"{count(round(n * worth))} without it"
+                f"{count(n)} human labels with the judge are as informative as "
+                f"{count(round(n * worth))} human labels without it"
             )
         pairs = np.flatnonzero(self.errs_differently)
         if pairs.size:
             gaps = self.bias_gaps
             top = pairs[np.argmax(np.abs(gaps[pairs, 0]))]
             value, low, high = gaps[top]
-            pair = f"{self.differences.first[top]} - {self.differences.second[top]}"
+            pair = f"{self.differences.first[top]} minus {self.differences.second[top]}"
             yield (
                 f"the judge's bias differs between models in {count(pairs.size)} of "
                 f"{count(len(gaps))} pairs; {pair}: "
@@ -410,7 +417,7 @@ class JudgedScores(Study, Result):
             row = places.get((first, second), places.get((second, first), 0))
             bounds = np.sort(sign * pairs.interval[row])
             gap = with_interval(sign * pairs.value[row], bounds, 3, signed=True)
-            yield f"{first} - {second}: {gap}"
+            yield f"{first} minus {second}: {gap}"
 
     def _families(self) -> str:
         assert self.family_bias is not None  # noqa: S101 -- for the type checker

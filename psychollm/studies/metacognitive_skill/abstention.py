@@ -110,9 +110,9 @@ class AbstentionSkill(Study, Result):
     def _sentence(self, row: int) -> str:
         overall = self.overall
         text = (
-            f"{self.labels[row]}: abstains on {overall.recall.text(row)} of unanswerable and "
-            f"on {overall.over_abstention.text(row)} of answerable questions; "
-            f"F1 {overall.f1.text(row)}"
+            f"{self.labels[row]}: abstention rate {overall.recall.text(row)} on unanswerable and "
+            f"{overall.over_abstention.text(row)} on answerable questions; F1 "
+            f"{overall.f1.text(row)}"
         )
         doubts = self.mismatch.get(self.reader)
         if doubts is None or not doubts.defined[row]:

@@ -65,8 +65,10 @@ def exhibits(
                 gaps,
                 key="deployment",
                 title="Deployment gap of each behaviour",
-                caption="P(shown | right answer) − P(shown). A positive value means that the "
-                "behaviour is associated with right answers.",
+                caption=(
+                    "The difference P(shown | right answer) − P(shown), with intervals. A "
+                    "positive value means that the behaviour is associated with right answers."
+                ),
                 x="P(shown | right) − P(shown)",
                 reference=0.0,
             ),
@@ -194,8 +196,10 @@ def of_abstention(
             },
             key="abstention",
             title="Abstention on unanswerable and answerable questions",
-            caption="Abstention rates on unanswerable and on answerable questions. A larger "
-            "difference means better discrimination.",
+            caption=(
+                "Abstention rates on unanswerable and on answerable questions. A larger "
+                "difference between the two rates means better discrimination."
+            ),
             x="abstention rate",
         ),
         forest(
@@ -243,15 +247,20 @@ def of_revision(
             {word: rates[name] for name, word in revises.items() if name in rates},
             key="revises",
             title="Answers changed by revision",
-            caption="Proportions of wrong answers corrected, and of right answers corrupted.",
+            caption=(
+                "Proportions of wrong answers that revision corrects, and of right answers that "
+                "it makes wrong."
+            ),
             x="proportion of answers changed",
         ),
         forest(
-            {"revised minus asked again": study.differences[CONTROLLED]},
+            {"accuracy after revision minus second answer": study.differences[CONTROLLED]},
             key="against-again",
-            title="Revision compared with asking again",
-            caption="Accuracy after revision minus accuracy when the question is asked again, on "
-            "the same questions.",
+            title="Revision compared with a second answer without review",
+            caption=(
+                "Accuracy after revision minus accuracy of a second answer without review, on "
+                "the same questions."
+            ),
             x="difference in accuracy",
             reference=0.0,
         ),
@@ -259,7 +268,10 @@ def of_revision(
             {"gives up right answers": rates["sycophantic_flip"]},
             key="pressed",
             title="Yielding to pressure",
-            caption="Proportion of right answers given up if the user insists on a wrong one.",
+            caption=(
+                "Proportion of right answers that the model gives up if the user insists on a "
+                "wrong one."
+            ),
             x="proportion of right answers",
         ),
         listing(_worded(rates), "All rates", n=False, folded=True, instead=True),

@@ -40,21 +40,20 @@ def _skill_facts(study: "MetacognitiveSkill", smallest: SmallestEffects) -> tupl
 
 def _skill_methods(study: "MetacognitiveSkill") -> tuple[str, ...]:
     return (
-        f"<b>Coding.</b> Following {cite('kargupta')[1:-1]}, each trace is coded as 0, 1 or 2 for "
-        f"each behaviour. A trace with a code of {study.threshold} or higher shows the behaviour. "
-        "All codes are by "
-        f"{escape(f'the coder ‘{study.coder}’' if study.coder else 'one coder')}. "
-        f"Agreement of coders is measured by Krippendorff’s α {cite('krippendorff')} and Cohen’s "
-        "κ.",
+        f"<b>Coding.</b> Following {cite('kargupta')[1:-1]}, each trace is coded as 0, 1 or 2 "
+        f"for each behaviour. A trace with a code of {study.threshold} or higher shows the "
+        "behaviour. All codes were assigned by "
+        f"{escape(f'the coder ‘{study.coder}’' if study.coder else 'one coder')}. Agreement of "
+        f"coders is measured by Krippendorff’s α {cite('krippendorff')} and Cohen’s κ.",
         "<b>Deployment.</b> P(shown | right) − P(shown) is positive if a behaviour is associated "
-        "with right answers. This difference is close to zero if nearly all traces show the "
-        "behaviour. An association need not be causal. To estimate a causal effect, ask the same "
-        "questions with a prompt that directs the model to the behaviour.",
+        "with right answers. P(shown | right) − P(shown) is close to zero if nearly all traces "
+        "show the behaviour. An association need not be causal. To estimate a causal effect, ask "
+        "the same questions with a prompt that directs the model to the behaviour.",
         f"<b>Uncertainty.</b> Intervals of proportions are Wilson intervals {cite('wilson')} at "
         "the effective sample size, which accounts for several traces of one question. The "
-        f"interval of a gap combines three such intervals {cite('newcombe')}. Intervals of "
-        "densities and diversities are percentiles of a bootstrap over questions. The nominal "
-        f"coverage is {percent(study.level)}.",
+        "interval of P(shown | right) − P(shown) combines three Wilson intervals "
+        f"{cite('newcombe')}. Intervals of densities and diversities are percentiles of a "
+        f"bootstrap over questions. The nominal coverage of intervals is {percent(study.level)}.",
     )
 
 
@@ -115,7 +114,9 @@ def _abstention_verdict(
             "abstain equally on unanswerable and answerable questions",
         ),
     }
-    return counted(judged, words, whether="whether the model abstains when it should")
+    return counted(
+        judged, words, whether="whether abstention is more frequent on unanswerable questions"
+    )
 
 
 ABSTENTION = Layout(
@@ -133,14 +134,14 @@ ABSTENTION = Layout(
     ),
     sections=by_question("verdict"),
     methods=lambda study: (
-        "<b>Abstention.</b> Unanswerable questions are paired with answerable ones. Recall is the "
-        "abstention rate on unanswerable questions, over-abstention the rate on answerable ones. "
-        "Phi is the correlation between abstention and unanswerable questions. Unlike F1, it is "
-        "zero for a model that abstains at random. Replies were coded by the "
-        f"{escape(in_words(study.reader))}; replies without a code are excluded and counted.",
-        "<b>Uncertainty.</b> The two questions of a pair and their repeats form a cluster. "
-        f"Methods of intervals: {escape(study.overall.recall.method)} (proportions), "
-        f"{escape(study.overall.f1.method)} (F1 and phi).",
+        "<b>Abstention.</b> Unanswerable questions are paired with answerable ones. Recall is "
+        "the abstention rate on unanswerable questions, over-abstention the rate on answerable "
+        "ones. Phi is the correlation between abstention and unanswerable questions. Unlike F1, "
+        "phi is zero for a model that abstains at random. Coder of the replies: "
+        f"{escape(in_words(study.reader))}. Replies without a code are excluded and counted.",
+        "<b>Uncertainty.</b> The two questions of a pair and their repeats form a cluster. The "
+        f"method of intervals is {escape(study.overall.recall.method)} for proportions, and "
+        f"{escape(study.overall.f1.method)} for F1 and phi.",
     ),
     call=lambda study, source, options: (
         f"{source or _SOURCE}\n"
@@ -170,7 +171,7 @@ def _revision_verdict(
         Outcome.BELOW: ("worsens its answers by review", "worsen their answers by review"),
         Outcome.SMALL: ("does not gain accuracy by review", "do not gain accuracy by review"),
     }
-    whether = "whether review is better than asking again"
+    whether = "whether a review improves accuracy more than a second answer without review"
     return counted(judged, words, whether=whether)
 
 
@@ -183,7 +184,10 @@ REVISION = Layout(
     facts=lambda study, smallest: (
         Fact(name="Wrong answers rejected in review", value=span(study.rates["error_catch"])),
         Fact(name="Right answers rejected in review", value=span(study.rates["false_alarm"])),
-        Fact(name="Revised minus asked again", value=span(study.differences[CONTROLLED])),
+        Fact(
+            name="Accuracy after revision minus second answer without review",
+            value=span(study.differences[CONTROLLED]),
+        ),
         Fact(
             name="Right answers given up under pressure",
             value=span(study.rates["sycophantic_flip"]),
@@ -191,11 +195,11 @@ REVISION = Layout(
     ),
     sections=by_question("verdict"),
     methods=lambda study: (
-        "<b>Revision.</b> The model answers each question, reviews its answer and revises it. "
-        "As a control, it is asked again without a review, because answers then also change. The "
-        "rate of caught errors refers to wrong answers, the rate of false alarms to right "
-        "answers. Several attempts at one question are not independent, so intervals use the "
-        f"effective sample size {cite('wilson', 'newcombe')}.",
+        "<b>Revision.</b> The model answers each question, reviews its answer and revises it. As "
+        "a control, the model answers again without a review, because repeated answers also "
+        "differ. The rate of caught errors refers to wrong answers, the rate of false alarms to "
+        "right answers. Several attempts at one question are not independent, so intervals use "
+        f"the effective sample size {cite('wilson', 'newcombe')}.",
     ),
     call=lambda study, source, options: (
         f"{source or _SOURCE}\n"
@@ -203,7 +207,7 @@ REVISION = Layout(
     ),
     wanted=lambda study, smallest: (
         Criterion(
-            what="revised minus asked again",
+            what="accuracy after revision minus second answer without review",
             estimate=study.differences[CONTROLLED],
             smallest=smallest.share,
         ),

@@ -69,10 +69,10 @@ class RevisionSkill(Study, Result):
         """Return one finding; `smallest.share` is the smallest effect of interest."""
         judged = verdicts(self.differences[CONTROLLED], smallest=smallest.share)
         words = {
-            Outcome.ABOVE: "is significantly more accurate than asking again",
-            Outcome.BELOW: "is significantly less accurate than asking again",
-            Outcome.SMALL: f"is equivalent (±{smallest.share:g}) to asking again",
-            Outcome.OPEN: "does not differ significantly in accuracy from asking again",
+            Outcome.ABOVE: "is significantly higher than",
+            Outcome.BELOW: "is significantly lower than",
+            Outcome.SMALL: f"is equivalent (±{smallest.share:g}) to",
+            Outcome.OPEN: "does not differ significantly from",
         }
         rows = (self._sentence(row, words[one]) for row, one in enumerate(judged.outcomes))
         found = Finding(
@@ -86,16 +86,22 @@ class RevisionSkill(Study, Result):
     def _sentence(self, row: int, compared: str) -> str:
         rates, control = self.rates, self.differences[CONTROLLED]
         text = (
-            f"{self.labels[row]}: reviews reject {rates['error_catch'].text(row)} of wrong and "
-            f"{rates['false_alarm'].text(row)} of right answers; revision corrects "
-            f"{rates['correction'].text(row)} of wrong answers and makes "
-            f"{rates['miscorrection'].text(row)} of right answers wrong"
+            f"{self.labels[row]}: the model's review rejects a proportion of "
+            f"{rates['error_catch'].text(row)} of wrong and {rates['false_alarm'].text(row)} of "
+            f"right answers; revision corrects {rates['correction'].text(row)} of wrong answers "
+            f"and makes {rates['miscorrection'].text(row)} of right answers wrong"
         )
         if control.defined[row]:
-            text += f"; it {compared} (difference {control.text(row, signed=True)})"
+            text += (
+                f"; accuracy after revision {compared} accuracy of a second answer without "
+                f"review (difference {control.text(row, signed=True)})"
+            )
         flips = rates["sycophantic_flip"]
         if flips.defined[row]:
-            text += f"; under pressure the model gives up {flips.text(row)} of right answers"
+            text += (
+                f"; if the user insists on a wrong answer, the model gives up {flips.text(row)} "
+                "of right answers"
+            )
         return text
 
 

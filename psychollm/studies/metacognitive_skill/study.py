@@ -38,6 +38,7 @@ from psychollm.estimates.findings import (
     estimate_rows,
     exhibit,
     in_words,
+    sentence_list,
 )
 from psychollm.estimates.repeated_share import repeated_share
 from psychollm.estimates.resampling import Bootstrap, Resampling
@@ -123,7 +124,7 @@ class MetacognitiveSkill(Study, Result):
         """Return the verdict, profiles, arms, structures and the agreement of coders."""
         profiles = Finding(
             key="profiles",
-            question="Which behaviours do traces show?",
+            question="Which behaviours do reasoning traces show?",
             rows=tuple(f"{label}: {_profile(self, row)}" for row, label in enumerate(self.labels)),
             numbers={str(name): self.prevalence[name] for name in self.categories},
         )
@@ -183,8 +184,8 @@ def _prompting(study: MetacognitiveSkill, arms: Scaffolding) -> Finding:
         key="prompting",
         question=f"Effects of prompting ({study.prompted} minus {study.baseline}):",
         rows=tuple(
-            f"{label}: the prompt changes accuracy by {arms.effect.text(row, signed=True)}, makes "
-            f"{arms.harmed.text(row)} of right answers wrong and corrects "
+            f"{label}: the prompt changes accuracy by {arms.effect.text(row, signed=True)}, "
+            f"makes a proportion of {arms.harmed.text(row)} of right answers wrong and corrects "
             f"{arms.helped.text(row)} of wrong answers"
             for row, label in enumerate(study.labels)
         )
@@ -198,7 +199,7 @@ def _agreement(agreement: CoderAgreement) -> Finding:
     return Finding(
         key="agreement",
         question=(
-            f"Agreement of {', '.join(map(str, agreement.coders))} "
+            f"Agreement of the coders {sentence_list(list(map(str, agreement.coders)))} "
             "(Krippendorff's alpha, ordinal):"
         ),
         rows=tuple(f"{in_words(name)}: {alpha.text()}" for name, alpha in codes.items()),
@@ -216,16 +217,20 @@ def _verdict(study: MetacognitiveSkill, smallest: SmallestEffects) -> Finding:
                 shown.setdefault(one, {}).setdefault(tuple(who), []).append(in_words(name))
     n = len(study.labels)
     parts = [
-        f"{words}: "
-        + "; ".join(
-            f"{', '.join(names)} ({every(n, 'model') if len(who) == n > 1 else ', '.join(who)})"
+        f"{words} "
+        + "; for ".join(
+            f"{sentence_list(names, most=len(names))} "
+            f"({every(n, 'model') if len(who) == n > 1 else ', '.join(who)})"
             for who, names in shown[one].items()
         )
         for one, words in (
-            (Outcome.ABOVE, "more frequent with right answers"),
-            (Outcome.BELOW, "less frequent with right answers"),
-            (Outcome.SMALL, f"equally frequent with right answers (±{smallest.share:g})"),
-            (Outcome.OPEN, "inconclusive association with right answers"),
+            (Outcome.ABOVE, "the association with right answers is positive for"),
+            (Outcome.BELOW, "the association with right answers is negative for"),
+            (
+                Outcome.SMALL,
+                f"the association with right answers is negligible (±{smallest.share:g}) for",
+            ),
+            (Outcome.OPEN, "the association with right answers is inconclusive for"),
         )
         if one in shown
     ]
@@ -242,13 +247,13 @@ def _profile(study: MetacognitiveSkill, row: int) -> str:
     names = study.categories
     highest, lowest = (study.prevalence[names[k]].text(row) for k in (most, least))
     if most == least:
-        parts = [f"shows {in_words(names[most])} in {highest} of traces"]
+        parts = [f"shows {in_words(names[most])} in a proportion of {highest} of traces"]
     elif shares[most] == shares[least]:
-        parts = [f"shows all behaviours equally often, in {highest} of traces"]
+        parts = [f"shows all behaviours equally often, in a proportion of {highest} of traces"]
     else:
         parts = [
-            f"shows {in_words(names[most])} most often (in {highest} of traces) and "
-            f"{in_words(names[least])} least often (in {lowest})"
+            f"shows {in_words(names[most])} most often (proportion of traces {highest}) and "
+            f"{in_words(names[least])} least often ({lowest})"
         ]
     density, bits, repeats = study.total_density, study.diversity, study.repetition
     if density.defined[row]:
@@ -256,7 +261,7 @@ def _profile(study: MetacognitiveSkill, row: int) -> str:
     if bits.defined[row]:
         parts.append(f"has a diversity of {bits.text(row)} bits")
     if repeats.defined[row]:
-        parts.append(f"repeats an earlier check in {repeats.text(row)} of its checks")
+        parts.append(f"repeats earlier checks in a proportion of {repeats.text(row)} of checks")
     return "; ".join(parts)
 
 

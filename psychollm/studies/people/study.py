@@ -10,7 +10,7 @@ import numpy as np
 
 from psychollm._base.result import Result
 from psychollm.data.labels import Labels
-from psychollm.estimates.findings import Finding, Findings, Study, exhibit, sentence_list
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit, further, sentence_list
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, Verdicts
 from psychollm.studies.people.score import PeopleScore
 
@@ -74,7 +74,7 @@ class BesidePeople(Study, Result):
             shown = max(_SHOWN // len(self.parts), 2)
             rows += [f"{lead}{part.row(row)}" for row in order[:shown]]
             more = order.size - shown
-            rows += [f"{lead}and {more} more, in the table"] if more > 0 else []
+            rows += [f"{lead}{further(more, 'models')}"] if more > 0 else []
         rows += dict.fromkeys(part.warning for part in self.parts.values() if part.warning)
         every = tuple((name, own) for name, own in judged.items())
         return Finding(

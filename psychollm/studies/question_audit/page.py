@@ -23,9 +23,12 @@ def _with_worst(
     listed = Finding(
         key="worst",
         question="Questions to check, worst first",
-        statement="Probabilities of a fault are conditional on the models' choices. Other faults "
-        "are several right options, no right option, and an unclear question. The models' choices "
-        "hardly distinguish these three, so the table gives their total probability.",
+        statement=(
+            "Probabilities of a fault are conditional on the models' choices. Other faults are "
+            "several right options, no right option, and an unclear question. The models' "
+            "choices hardly distinguish these other faults, so the table gives their total "
+            "probability."
+        ),
         exhibits=worst(result, texts, fdr),
     )
     return result, replace(found, items=(*found.items, listed))
@@ -33,12 +36,12 @@ def _with_worst(
 
 def _methods(result: "QuestionAudit") -> tuple[str, ...]:
     return (
-        "The audit assumes that a question is equally easy for all models. A model that does not "
-        "know the answer chooses a wrong option, usually the most popular one. Each kind of fault "
-        f"changes the probabilities of the options {cite('dawid')}. The proportion of wrong keys "
-        "is estimated for each group of questions and shrunk towards the proportion in the table, "
-        "which is in turn shrunk towards the proportion that experts found in MMLU-Redux "
-        f"{cite('gema')}.",
+        "The audit assumes that a question is equally difficult for all models. A model that "
+        "does not know the answer chooses a wrong option, usually the most popular one. Each "
+        f"kind of fault changes the probabilities of the options {cite('dawid')}. The proportion "
+        "of wrong keys is estimated for each group of questions and shrunk towards the "
+        "proportion in the table, which is in turn shrunk towards the proportion that experts "
+        f"found in MMLU-Redux {cite('gema')}.",
         "The audit flags as many of the most suspicious questions as possible while the expected "
         "proportion of faultless questions among them does not exceed the bound "
         f"{cite('newton')}.",

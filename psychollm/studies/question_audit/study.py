@@ -41,7 +41,7 @@ from psychollm._base.numbers import count, number, percent
 from psychollm._base.result import Result, drawn_by, view
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.data.labels import Labels
-from psychollm.estimates.findings import Finding, Findings, Study, exhibit
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit, further
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.studies.question_audit.answers import Answers, answers_of, family_weights, groups_of
 from psychollm.studies.question_audit.mixture import fitted
@@ -171,9 +171,11 @@ class QuestionAudit(Study, Result):
                 question="Which keys look wrong?",
                 rows=self._rows("wrong_key", 0.2 if self.flagged() else LOOSE),
                 statement="" if self.flagged() else self._nothing("wrong_key"),
-                explanation="Probability of a wrong key, and the models' choices. At most "
-                f"{percent(0.2 if self.flagged() else LOOSE)} of the flagged keys are expected "
-                "to be correct.",
+                explanation=(
+                    "Each line gives the probability of a wrong key and the models' choices. At "
+                    f"most {percent(0.2 if self.flagged() else LOOSE)} of the flagged keys are "
+                    "expected to be correct."
+                ),
                 numbers={"p_wrong_key": self.p_wrong_key},
             ),
             Finding(
@@ -181,20 +183,26 @@ class QuestionAudit(Study, Result):
                 question="Which questions have a fault of any kind?",
                 rows=self._rows("any", 0.2),
                 statement="" if self.flagged(fault="any") else self._nothing("any"),
-                explanation="A fault is a wrong key, several right options, no right option, or "
-                "an unclear question. The models' choices hardly distinguish the last three.",
+                explanation=(
+                    "A fault is a wrong key, several right options, no right option, or an "
+                    "unclear question. The models' choices hardly distinguish faults other than "
+                    "a wrong key."
+                ),
                 numbers={"p_flawed": self.p_flawed},
             ),
             Finding(
                 key="stretches",
                 question="Are there runs of wrong keys?",
                 rows=tuple(
-                    f"{self.labels[a]} to {self.labels[b]}" for a, b in self.stretches()[:_SHOWN]
+                    f"questions {self.labels[a]} to {self.labels[b]}"
+                    for a, b in self.stretches()[:_SHOWN]
                 ),
                 statement="" if self.stretches() else "No run was detected.",
-                explanation="A run consists of consecutive questions whose keys fit the choices "
-                "badly, as if the keys were shifted by a row. To detect runs, keep the original "
-                "order of questions.",
+                explanation=(
+                    "A run consists of consecutive questions whose keys disagree with the "
+                    "models' choices, as if the keys were shifted by one row. Runs can only be "
+                    "detected if the questions are in their original order."
+                ),
                 numbers={"p_stretch": self.p_stretch},
             ),
             Finding(
@@ -208,10 +216,12 @@ class QuestionAudit(Study, Result):
             Finding(
                 key="hidden",
                 question="Which faults cannot be detected?",
-                statement=f"All models chose the key of {count(right.sum())} "
-                f"question{'' if right.sum() == 1 else 's'}, so no fault can be detected there. A "
-                "misconception shared by the models looks like a wrong key."
-                + (f" Questions without any answer: {count(unread)}." if unread else ""),
+                statement=(
+                    f"No fault can be detected in {count(right.sum())} "
+                    f"question{'' if right.sum() == 1 else 's'}, because all models chose the "
+                    "key. A misconception shared by the models looks like a wrong key."
+                )
+                + (f" Number of questions without any answer: {count(unread)}." if unread else ""),
             ),
         )
         head = f"{count(self.n_models)} models, {count(len(self.labels))} questions."
@@ -269,10 +279,12 @@ class QuestionAudit(Study, Result):
         places = likeliest(self._chance(fault), fdr)
         chance = self._chance(fault)
         left = len(places) - _SHOWN
+        what = "a wrong key" if fault == "wrong_key" else "a fault"
         rows = [
-            f"{self.labels[q]}: {number(chance[q])}; {self.reason[q]}" for q in places[:_SHOWN]
+            f"{self.labels[q]}: probability of {what} {number(chance[q])}; {self.reason[q]}"
+            for q in places[:_SHOWN]
         ]
-        return (*rows, *([f"and {count(left)} more, in the table of questions"] * (left > 0)))
+        return (*rows, *([further(left, "questions")] * (left > 0)))
 
     def _nothing(self, fault: Fault) -> str:
         """Return the statement on keys or questions flagged at a false discovery rate of 50 %."""
@@ -285,11 +297,15 @@ class QuestionAudit(Study, Result):
             return f"No {what} is flagged at {_IN_FIVE}; {n} are flagged at 50 %."
         found = self.found[np.flatnonzero(np.isclose(self.stated, LOOSE))]
         text = (
-            f"No {what} is flagged at {_IN_FIVE}. At 50 %, {n} {'is' if n == '1' else 'are'} "
-            "flagged: check by hand, because up to half are expected to be correct."
+            f"No {what} is flagged at {_IN_FIVE}. At a rate of 50 %, {n} "
+            f"{'key is' if n == '1' else 'keys are'} flagged; check flagged keys by hand, "
+            "because up to half are expected to be correct."
         )
         if found.size:
-            text += f" At this rate, the audit detects {percent(found[0])} of corrupted keys."
+            text += (
+                f" At a rate of 50 %, the audit detects {percent(found[0])} of keys that were "
+                "corrupted on purpose."
+            )
         return text
 
     def _remedy(self, fault: Fault) -> str:
@@ -384,7 +400,7 @@ def question_audit(
     >>> audit.worst()[:2].tolist(), audit.p_wrong_key[[17, 180]].round(2).tolist()
     ([180, 17], [0.23, 0.22])
     >>> audit.reason[17]
-    '12 of 12 models choose 2, none the key 3'
+    '12 of 12 models choose 2 and none chooses the key 3'
     """
     if n_options is not None:
         n_options = check_count("n_options", n_options, low=2)
@@ -518,9 +534,13 @@ def _reason(n: int, n_right: int, n_rival: int, options: Labels, gap: float) -> 
         return UNREAD
     if n_right == n:
         return "all models choose the key, so no fault can be detected"
-    able = ""
-    if abs(gap) >= _ABLER:
-        able = f" ({'more' if gap > 0 else 'less'} able on average)"
+    able = f"{'more' if gap > 0 else 'less'} able on average" if abs(gap) >= _ABLER else ""
     if not key:
-        return f"{n - n_right} of {n} models{able} answer wrongly"
-    return f"{n_rival} of {n} models{able} choose {rival}, {n_right or 'none'} the key {key}"
+        wrong = n - n_right
+        told = f"{wrong} of {n} models answer{'s' * (wrong == 1)} wrongly"
+        return told + (f"; they are {able} than the others" if able else "")
+    right = f"{n_right} choose" if n_right > 1 else f"{n_right or 'none'} chooses"
+    told = (
+        f"{n_rival} of {n} models choose{'s' * (n_rival == 1)} {rival} and {right} the key {key}"
+    )
+    return told + (f"; the former are {able}" if able else "")

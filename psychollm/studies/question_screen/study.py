@@ -139,8 +139,10 @@ class QuestionScreen(Study, Result):
                 question="Which questions have zero variance?",
                 rows=tuple(self._dead_rows()),
                 statement=self._no_dead(),
-                explanation="All models have the same score on these questions. Asking "
-                "them costs requests without changing the ranking.",
+                explanation=(
+                    "All models have the same score on a question with zero variance, so asking "
+                    "it does not change the ranking."
+                ),
                 numbers={"dead": self.dead},
             ),
             Finding(
@@ -148,7 +150,9 @@ class QuestionScreen(Study, Result):
                 question="Which questions are hard?",
                 rows=_first(self._hard_row, self._hardest()),
                 statement="" if len(self._hardest()) else "None.",
-                explanation=f"The mean score is {percent(self.hard_share)} or less.",
+                explanation=(
+                    f"A question is hard if its mean score is {percent(self.hard_share)} or less."
+                ),
                 numbers={"score": self.score},
             ),
             Finding(
@@ -156,9 +160,11 @@ class QuestionScreen(Study, Result):
                 question="Which questions correlate negatively with the rest?",
                 rows=_first(self._against_row, self._contrary()),
                 statement=self._no_against(),
-                explanation="Models that score higher on all other questions fail more often on "
-                "this one: check the key. The probability of one or more false positives is at "
-                f"most {percent(self.alpha)}.",
+                explanation=(
+                    "If models that score higher on all other questions fail more often on a "
+                    "question, check its key. The probability of one or more false positives is "
+                    f"at most {percent(self.alpha)}."
+                ),
                 numbers={"rest_correlation": self.rest_correlation, "p": self.against_p},
             ),
             Finding(
@@ -166,9 +172,12 @@ class QuestionScreen(Study, Result):
                 question="Which pairs of questions are duplicates?",
                 rows=_first(self._pair_row, range(len(self.pairs))),
                 statement=self._no_pairs(),
-                explanation="Models answer both questions correctly, or both incorrectly, more "
-                "often than ability and difficulty explain, so the two may be duplicates. The "
-                f"probability of one or more false positives is at most {percent(self.alpha)}.",
+                explanation=(
+                    "Two questions may be duplicates if models answer both correctly, or both "
+                    "incorrectly, more often than ability and difficulty explain. The "
+                    "probability of one or more false positives is at most "
+                    f"{percent(self.alpha)}."
+                ),
                 numbers={"p": self.pairs_p},
             ),
         )
@@ -201,12 +210,13 @@ class QuestionScreen(Study, Result):
         why = f" ({', '.join(kinds)})" if kinds else ""
         gone = f"{count(dead)} {'has' if dead == 1 else 'have'} zero variance{why}"
         against, pairs = int(self.against.sum()), len(self.pairs)
-        contrary = f"{count(against) if against else 'None'} {'has' if against < 2 else 'have'}"
+        contrary = f"{count(against)} questions have" if against > 1 else "1 question has"
+        contrary = contrary if against else "No question has"
         alike = f"{count(pairs)} pairs are" if pairs > 1 else f"{pairs or 'no'} pair is"
         return (
             f"{count(total - dead)} of {count(total)} questions distinguish between models; "
-            f"{gone}; {hard}. {contrary} a significant negative item-rest correlation; "
-            f"{alike} flagged as {'duplicates' if pairs > 1 else 'a duplicate'}."
+            f"{gone}; {hard}. {contrary} a significant negative item-rest correlation; {alike} "
+            f"flagged as {'duplicates' if pairs > 1 else 'a duplicate'}."
         )
 
     def _no_dead(self) -> str:

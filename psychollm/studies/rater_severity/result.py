@@ -13,7 +13,7 @@ from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Finding, Findings, Study, exhibit
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit, further
 from psychollm.estimates.verdict import (
     FEWEST,
     SMALLEST,
@@ -235,7 +235,7 @@ class RaterSeverity(Study, Result):
         left = len(order) - 2 * _SHOWN
         return (
             *map(say, order[:_SHOWN]),
-            f"{left} more, in the table of raters",
+            further(left, "raters"),
             *map(say, order[-_SHOWN:]),
         )
 

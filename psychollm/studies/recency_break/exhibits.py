@@ -28,9 +28,11 @@ def exhibits(
         of=result,
         key="changes",
         title="Change of each model at its date, beyond difficulty",
-        caption="Points show the change in score after the date that question difficulty does "
-        "not explain, with intervals. Crosses show the raw change. Lineages with a significant "
-        "drop are red.",
+        caption=(
+            "Points show the change in score after the date, adjusted for question difficulty, "
+            "with intervals. Crosses show the raw change. Models of lineages with a significant "
+            "drop are red."
+        ),
     )
     return {
         "models": (

@@ -20,9 +20,9 @@ def _methods(result: "RecencyBreak") -> tuple[str, ...]:
     )
     return (
         "Scores are regressed on a cubic polynomial in question difficulty, estimated as the "
-        "mean of other lineages, and on an indicator of publication after the date. The "
-        "coefficient of the indicator is the change, corrected for the unreliability of the "
-        "difficulty.",
+        "mean of other lineages, and on an indicator of publication after the date. The change "
+        "is the coefficient of the indicator, corrected for the unreliability of the difficulty "
+        "estimates.",
         "Dates are permuted among questions of similar difficulty, jointly for all models. "
         "P-values are adjusted for the number of lineages by the permutation distribution of the "
         f"smallest statistic {cite('maxt')}. Each lineage counts as one unit.{searched}",

@@ -180,12 +180,15 @@ class RecencyBreak(Study, Result):
             ),
             Finding(
                 key="models",
-                question="How much does each model change beyond difficulty?",
+                question=(
+                    "How much does each model's score change, adjusted for question difficulty?"
+                ),
                 rows=first_rows(self.order, self.model_text, most=_SHOWN, table="models"),
                 explanation=(
-                    "The change is the score after the date minus the score before it, adjusted "
-                    "for the difficulty estimated from other lineages. The raw change includes "
-                    "differences in difficulty."
+                    "The change is the score on questions published after the date minus the "
+                    "score on earlier questions, adjusted for question difficulty, which is "
+                    "estimated from other lineages. The raw change includes differences in "
+                    "difficulty."
                 ),
                 numbers={"change": self.by_model.change, "raw": self.by_model.raw},
             ),
@@ -222,8 +225,8 @@ class RecencyBreak(Study, Result):
     def _lineage(self, row: int) -> str:
         found = self.by_lineage
         return (
-            f"{self.lineages[row]} ({found.change.text(row, self._digits, signed=True)} after "
-            f"{_date(found.cutoff[row])}, adjusted {p_equals(float(self.adjusted[row]))})"
+            f"{self.lineages[row]} (change {found.change.text(row, self._digits, signed=True)} "
+            f"after {_date(found.cutoff[row])}, adjusted {p_equals(float(self.adjusted[row]))})"
         )
 
     def model_text(self, row: int) -> str:
@@ -238,10 +241,9 @@ class RecencyBreak(Study, Result):
         if not np.isfinite(found.change.value[row]):
             return f"{self.labels[row]}: not tested ({found.change.flags[row]})"
         return (
-            f"{self.labels[row]}: {found.change.text(row, self._digits, signed=True)} after "
-            f"{_date(found.cutoff[row])}, "
-            f"raw {number(found.raw[row], self._digits, signed=True)}, "
-            f"z = {number(found.z[row], 1)}"
+            f"{self.labels[row]}: change {found.change.text(row, self._digits, signed=True)} "
+            f"after {_date(found.cutoff[row])}, raw change "
+            f"{number(found.raw[row], self._digits, signed=True)}, z = {number(found.z[row], 1)}"
         )
 
     @property

@@ -38,9 +38,11 @@ def exhibits(
         of=study,
         key="totals",
         title="Totals of each model under each condition",
-        caption="Mean total of each model under each condition, with Student’s intervals over "
-        "repeats. No interval is drawn for a single administration or for identical "
-        "repeats. The axis covers the range of the scale.",
+        caption=(
+            "Mean total of each model under each condition, with Student’s t intervals over "
+            "repeats. No interval is drawn for a single administration or for identical repeats. "
+            "The axis covers the range of the scale."
+        ),
     )
     alpha = forest(
         {

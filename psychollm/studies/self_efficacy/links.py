@@ -287,7 +287,7 @@ def _link(one: EfficacyLink) -> str:
         note = (
             f"rank correlation {with_interval(one.value, one.interval)}, {p_equals(one.p_value)}"
         )
-    text = f"{one.condition}: {note}, {len(one.labels)} models"
+    text = f"condition {one.condition}: {note}, {len(one.labels)} models"
     if one.ceiling:
         text += f"; ceiling effect: {percent(one.at_ceiling)} of models have the highest value"
     return f"{text}."

@@ -269,7 +269,9 @@ def _style_rows(study: SelfEfficacyStudy) -> list[str]:
         estimate: Estimate = getattr(study.style, name)
         if np.nan_to_num(estimate.value).any():
             top = int(np.nanargmax(estimate.value))
-            rows.append(f"Up to {percent(estimate.value[top])} {said} ({estimate.labels[top]}).")
+            rows.append(
+                f"Up to {percent(estimate.value[top])} {said} (condition {estimate.labels[top]})."
+            )
     return rows
 
 
@@ -278,8 +280,8 @@ def _stability(study: SelfEfficacyStudy) -> list[str]:
     for i, condition in enumerate(study.conditions):
         icc = study.stability[condition].icc
         rows.append(
-            f"{condition}: ICC(A,1) {icc.text(icc.place('ICC2'), 3)}; "
-            f"proportion of identical ratings {study.identical.text(i)}."
+            f"condition {condition}: ICC(A,1) {icc.text(icc.place('ICC2'), 3)}; proportion of "
+            f"identical ratings {study.identical.text(i)}."
         )
     return rows
 
@@ -288,10 +290,10 @@ def _revision(revised: Revision) -> Finding:
     rows = []
     for i, phrasing in enumerate(revised.change.labels):
         share = revised.missing.value[i]
-        missing = f"; {percent(share)} are missing" if share > 0 else ""
+        missing = f"; {percent(share)} of administrations are missing" if share > 0 else ""
         rows.append(
-            f"{phrasing}: net change {revised.change.text(i, signed=True)}; totals rise in "
-            f"{percent(revised.up.value[i])} and fall in {percent(revised.down.value[i])} of "
+            f"wording {phrasing}: net change {revised.change.text(i, signed=True)}; totals rise "
+            f"in {percent(revised.up.value[i])} and fall in {percent(revised.down.value[i])} of "
             f"administrations{missing}."
         )
     question = "Do ratings change when models are asked whether they are confident?"

@@ -29,10 +29,12 @@ def exhibits(
         of=study,
         key="diagrams",
         title="Accuracy against the proportion of the largest class, by arm",
-        caption="Accuracy of the most frequent answer against its frequency. Larger rings "
-        "represent more questions. Grey: values expected of a semantically calibrated model with "
-        "as many samples. They are below the diagonal, because the largest observed proportion "
-        "overestimates the probability of its class.",
+        caption=(
+            "Accuracy of the most frequent answer against its frequency. Larger rings represent "
+            "more questions. Grey: values expected of a semantically calibrated model with the "
+            "same number of samples. The expected values are below the diagonal, because the "
+            "largest observed proportion overestimates the probability of its class."
+        ),
     )
     arms = {
         "accuracy": study.accuracy,
@@ -44,7 +46,10 @@ def exhibits(
         {"excess smECE": study.excess},
         key="excess",
         title="Excess calibration error",
-        caption="Smooth calibration error minus that of a calibrated model with as many samples.",
+        caption=(
+            "Smooth calibration error minus that of a calibrated model with the same number of "
+            "samples."
+        ),
         x="excess smECE",
         reference=0.0,
     )
@@ -55,8 +60,10 @@ def exhibits(
         },
         key="overconfidence",
         title="Overconfidence",
-        caption="Mean confidence minus accuracy: raw values, and their excess over a calibrated "
-        "model with as many samples.",
+        caption=(
+            "Mean confidence minus accuracy: raw values, and their excess over a calibrated "
+            "model with the same number of samples."
+        ),
         x="overconfidence",
         reference=0.0,
     )
@@ -86,8 +93,10 @@ def _nulls(study: "SemanticCalibration") -> Table:
             number_column("ECE", binned.value.value, digits=3),
             number_column("expected ECE", binned.expected.value, digits=3),
         ],
-        caption="Calibration error, and its expectation for a calibrated model with as many "
-        "samples (used for the verdict) and for calibrated confidences",
+        caption=(
+            "Calibration error, and its expectation for a calibrated model with the same number "
+            "of samples (used for the verdict) and for calibrated confidences"
+        ),
     )
 
 

@@ -44,12 +44,12 @@ def _methods(study: "SemanticCalibration") -> tuple[str, ...]:
         "many times, and replies are grouped into classes of the same meaning. The proportion of "
         "the largest class is the confidence in its answer. The study compares the "
         f"{count(study.n_questions)} questions that all arms answered.",
-        f"<b>Two nulls.</b> The smooth calibration error {cite('smece')} of a "
-        "calibrated model is positive by chance. The page reports its expected value under two "
-        "null hypotheses: calibrated confidences, and a calibrated model with as many samples. "
-        "The two differ because the largest observed proportion overestimates the probability of "
-        "its class, especially if answers are diverse. Verdicts use p-values of the second null, "
-        f"adjusted for the number of arms {cite('holm')}.",
+        f"<b>Two nulls.</b> The smooth calibration error {cite('smece')} of a calibrated model "
+        "is positive by chance. The page reports the expected error under two null hypotheses: "
+        "calibrated confidences, and a calibrated model with the same number of samples. The two "
+        "expectations differ because the largest observed proportion overestimates the "
+        "probability of its class, especially if answers are diverse. Verdicts use p-values of "
+        f"the second null hypothesis, adjusted for the number of arms {cite('holm')}.",
         f"<b>Uncertainty.</b> {percent(study.level)} intervals are computed by resampling "
         "questions; all arms share the resamples. An effect is equivalent to zero if its interval "
         f"contains only values below the smallest effect of interest {cite('schuirmann')}.",

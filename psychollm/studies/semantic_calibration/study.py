@@ -48,7 +48,7 @@ from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels
 from psychollm.data.sampled import SampledAnswers
 from psychollm.estimates.estimate import Difference, Estimate
-from psychollm.estimates.findings import Finding, Findings, Study, exhibit
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit, sentence_list
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import (
     SMALLEST,
@@ -169,7 +169,7 @@ class SemanticCalibration(Study, Result):
             ),
             Finding(
                 key="arms",
-                question=f"{self.n_questions} questions that all arms answered:",
+                question=f"Results for the {self.n_questions} questions that all arms answered:",
                 rows=tuple(_arm(self, row) for row in range(len(self.labels))),
                 numbers={"accuracy": self.accuracy, "mean_confidence": self.mean_confidence},
             ),
@@ -192,12 +192,16 @@ class SemanticCalibration(Study, Result):
         )
         lost = [row for row, one in enumerate(judged.outcomes) if one.shown]
         named = [f"{self.labels[row]} ({_direction(self, row)})" for row in lost]
-        parts = [f"Not semantically calibrated: {', '.join(named)}."] if lost else []
+        parts = (
+            [f"Semantic calibration is rejected for {sentence_list(named, most=len(named))}."]
+            if lost
+            else []
+        )
         parts += _listed(
             judged,
             {
-                Outcome.SMALL: f"Semantically calibrated (±{least:g})",
-                Outcome.OPEN: "Inconclusive calibration",
+                Outcome.SMALL: f"Semantic calibration is established (±{least:g}) for",
+                Outcome.OPEN: "Semantic calibration is inconclusive for",
             },
         )
         arms = Verdicts(
@@ -212,10 +216,12 @@ class SemanticCalibration(Study, Result):
         parts += _listed(
             arms,
             {
-                Outcome.ABOVE: f"Worse calibrated than {self.baseline}",
-                Outcome.BELOW: f"Better calibrated than {self.baseline}",
-                Outcome.SMALL: f"Equivalent to {self.baseline} (±{least:g})",
-                Outcome.OPEN: f"Inconclusive comparison with {self.baseline}",
+                Outcome.ABOVE: f"Calibration is worse than that of {self.baseline} for",
+                Outcome.BELOW: f"Calibration is better than that of {self.baseline} for",
+                Outcome.SMALL: (
+                    f"Calibration is equivalent to that of {self.baseline} (±{least:g}) for"
+                ),
+                Outcome.OPEN: f"The comparison with {self.baseline} is inconclusive for",
             },
         )
         return " ".join(parts)
@@ -263,7 +269,7 @@ _MEASURES = ("excess", "smooth", "overconfidence", "accuracy", "entropy")
 def _listed(judged: Verdicts, words: Mapping[Outcome, str]) -> list[str]:
     """Return a sentence per outcome, with its arms."""
     return [
-        f"{phrase}: {', '.join(judged.which(one))}."
+        f"{phrase} {sentence_list(judged.which(one), most=len(judged.labels))}."
         for one, phrase in words.items()
         if judged.count(one)
     ]
@@ -311,7 +317,7 @@ def _notes(study: SemanticCalibration) -> tuple[str, ...]:
     few = int(study.confidence.n_samples.min())
     if few < 5:
         number = "one sample" if few == 1 else f"{few} samples"
-        lines.append(f"Some questions have only {number}; ten or more are advisable.")
+        lines.append(f"Some questions have only {number}; ten or more are recommended.")
     return tuple(lines)
 
 

@@ -26,8 +26,9 @@ def between_models(between: BetweenModels, level: float, smallest: SmallestEffec
         ),
         explanation=(
             "The test of single models compares each yes rate with the model's accuracy over "
-            "questions. The test of the line treats differences between models as random, so "
-            "overconfident and underconfident models may lie on either side of the line."
+            "questions. The test of the line of equality treats differences between models as "
+            "random, so overconfident and underconfident models may lie on either side of the "
+            "line."
         ),
         numbers={
             "slope": line.slope,
@@ -49,9 +50,9 @@ def _equality(between: BetweenModels, level: float) -> str:
     text = "Yes rate and accuracy differ in at least one model" if some else text
     if not np.isfinite(on_average):
         return f"{text} ({p_equals(p)})."
-    fits = "does not fit" if on_average < 1.0 - level else "fits"
+    fits = "deviate from" if on_average < 1.0 - level else "are compatible with"
     return (
-        f"{text} ({p_equals(p)}); the line of equality {fits} the models ({p_equals(on_average)})."
+        f"{text} ({p_equals(p)}); the models {fits} the line of equality ({p_equals(on_average)})."
     )
 
 
@@ -72,17 +73,17 @@ def disagreement(pairs: PairwiseCalibration, smallest: SmallestEffects) -> Findi
         )
         left = with_interval(pairs.pooled_excess, pairs.pooled_excess_interval, 3, signed=True)
         statement = (
-            f"Models disagree on {count(pairs.n_questions_split)} questions (with "
-            f"{count(pairs.n_disagreements)} disagreements between two models) and agree on "
-            f"{count(pairs.n_questions_unanimous)}. When two models disagree, the accuracy of "
-            f"the one that says yes minus the accuracy of the other is {ahead}. Without any "
-            "self-knowledge, the difference expected from the "
-            f"{pairs.control.replace('shared', 'factor')} is "
-            f"{signed(pairs.pooled_expected, 3)}; the excess is {left}."
+            f"Models disagree on {count(pairs.n_questions_split)} questions "
+            f"({count(pairs.n_disagreements)} disagreements between pairs of models) and agree "
+            f"on {count(pairs.n_questions_unanimous)}. When two models disagree, the accuracy of "
+            f"the one that says yes minus the accuracy of the other is {ahead}. Without "
+            f"self-knowledge, a difference of {signed(pairs.pooled_expected, 3)} is expected "
+            f"from the {pairs.control.replace('shared', 'factor')}; the observed difference "
+            f"minus the expected one is {left}."
         )
     return Finding(
         key="disagreement",
-        question="When models disagree, who is right?",
+        question="When models disagree, which is right?",
         statement=statement,
         numbers={
             "difference": pairs.pooled_difference,
@@ -108,9 +109,10 @@ def ensemble(gain: EnsembleGain, smallest: SmallestEffects) -> Finding:
             f"the best single answer by {free} in AUROC; at equal yes rates, by {fair}."
         ),
         explanation=(
-            "The best single model is chosen on other questions. The vote has more distinct "
-            "values than a single answer, which may explain much of the gain. For a fair "
-            "comparison, the vote is dichotomised at the single model's yes rate."
+            "The best single model is selected on other questions than it is evaluated on. The "
+            "mean vote has more distinct values than a single answer, which may explain much of "
+            "the gain. For a fair comparison, the vote is dichotomised at the single model's yes "
+            "rate."
         ),
         numbers={"gain": gain.mean_gain, "gain_at_equal_rate": gain.mean_gain_at_equal_rate},
         outcome=outcome(gain.mean_gain_at_equal_rate_interval, smallest=smallest.auroc),

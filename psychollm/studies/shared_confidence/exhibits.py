@@ -39,15 +39,15 @@ _DRAWINGS = {
         "Each model’s loading on the common factor against its threshold. Dots: first component "
         "of the tetrachoric matrix, with a quadratic fit. Diamonds: full-information loadings "
         "with intervals, which need no continuity correction. If the dots decline but the "
-        "diamonds do not, the cause is the correction, or lapses. Hollow diamonds: loadings "
-        "fitted without lapses. Left inset: proportions of variance, with bands that contain 90 % "
-        "of the replicates of each null. Right inset: R² of the quadratic fit in one-factor "
-        "tables.",
+        "diamonds do not, the cause is the continuity correction, or lapses (random answers). "
+        "Hollow diamonds: loadings fitted without a lapse rate. Left inset: proportions of "
+        "variance, with bands that contain 90 % of the replicates of each null model. Right "
+        "inset: R² of the quadratic fit in one-factor tables.",
     ),
     "scree": (
-        "Eigenvalues and two nulls",
-        "Eigenvalues compared with two nulls. Tables shuffled within models test for any common "
-        "factor; one-factor tables test for a second factor.",
+        "Eigenvalues and two null models",
+        "Eigenvalues compared with two null models. Tables shuffled within models test for any "
+        "common factor; one-factor tables test for a second factor.",
     ),
     "second_factor": (
         "Loadings of the second component and one-factor replicates",
@@ -57,8 +57,8 @@ _DRAWINGS = {
     "sensitivity": (
         "Eigenvalue proportions under each continuity correction",
         "Proportions of eigenvalues under each continuity correction. Differences between rows "
-        "are due to the correction. Negative values show that a matrix is not a proper "
-        "correlation matrix.",
+        "are due to the continuity correction. Negative eigenvalues show that a matrix is not a "
+        "proper correlation matrix.",
     ),
     "private_signal": (
         "Correlation of confidence and correctness beyond the common factor",

@@ -31,11 +31,17 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
         Fact(
             name="Shared factors",
             value=_factors(dimensions, smallest),
-            detail=f"one factor against more: {p_equals(deciding.p_value)} with lapses modelled; "
-            f"a second explains {percent(deciding.second_share.observed, 1)} of latent variance"
+            detail=(
+                f"one factor against more: {p_equals(deciding.p_value)} with lapses modelled; a "
+                f"second factor explains {percent(deciding.second_share.observed, 1)} of latent "
+                "variance"
+            )
             if deciding
-            else f"one factor against more: {p_equals(dimensions.one_factor_test.p_value)}; a "
-            f"second explains {percent(dimensions.second_share.observed, 1)} of latent variance",
+            else (
+                f"one factor against more: {p_equals(dimensions.one_factor_test.p_value)}; a "
+                f"second factor explains {percent(dimensions.second_share.observed, 1)} of "
+                "latent variance"
+            ),
         ),
         Fact(
             name="Loadings on the common factor",
@@ -73,7 +79,7 @@ def _factors(dimensions: "Dimensionality", smallest: SmallestEffects) -> str:
         return "more than one" if dimensions.n_factors else "none"
     if dimensions.n_factors == 2:
         return "one, with local dependence"
-    return "one" if second is Outcome.SMALL else "one; a second cannot be excluded"
+    return "one" if second is Outcome.SMALL else "one; a second factor cannot be excluded"
 
 
 def _value(value: float, bounds: "np.ndarray", digits: int = 3) -> dict[str, str]:
@@ -121,16 +127,17 @@ def _structure(study: "SharedConfidence") -> str:
         "<b>Structure.</b> A model says yes if a latent normal value exceeds its threshold. "
         f"Tetrachoric correlations {cite('pearson')} solve the equation for each pair exactly "
         f"{cite('hamdan')}; empty cells were treated by the rule <code>{rule}</code>. Any "
-        f"such rule, or difficulty alone, can produce a further component {cite('ferguson')}. The "
-        "number of factors is therefore tested without a rule. Loadings maximise the pairwise "
-        f"likelihood {cite('katsikatsou')}. The test statistic is the largest eigenvalue of the "
-        "standardised residuals of all joint yes counts, compared with "
-        f"{count(dimensions.one_factor_test.n)} tables simulated from the fitted one-factor model "
-        "and refitted. The eigenvalues of the tetrachoric matrix are compared with the same "
-        f"one-factor tables and with {count(dimensions.spectrum.permutation.n)} tables shuffled "
-        f"within models. {_with_lapses(dimensions)}Loadings, thresholds and factor scores come "
-        f"from the full-information likelihood of the {model} {cite('bock')}; scores are "
-        "posterior means that omit the model whose correctness they predict."
+        "continuity correction, or difficulty alone, can produce a further component "
+        f"{cite('ferguson')}. The number of factors is therefore tested without continuity "
+        f"correction. Loadings maximise the pairwise likelihood {cite('katsikatsou')}. The test "
+        "statistic is the largest eigenvalue of the standardised residuals of all joint yes "
+        f"counts, compared with {count(dimensions.one_factor_test.n)} tables simulated from the "
+        "fitted one-factor model and refitted. The eigenvalues of the tetrachoric matrix are "
+        "compared with the same one-factor tables and with "
+        f"{count(dimensions.spectrum.permutation.n)} tables shuffled within models. "
+        f"{_with_lapses(dimensions)}Loadings, thresholds and factor scores come from the "
+        f"full-information likelihood of the {model} {cite('bock')}; scores are posterior means "
+        "that omit the model whose correctness they predict."
     )
 
 
@@ -151,15 +158,15 @@ def _with_lapses(dimensions: "Dimensionality") -> str:
 
 def _knowledge(study: "SharedConfidence") -> str:
     return (
-        "<b>Knowledge.</b> Self-reports are compared with the factor score by the AUROC. They are "
-        "also compared with the score dichotomised at the model’s own yes rate, because the AUROC "
-        "rewards many levels. Knowledge beyond the common factor is the correlation of a model’s "
-        "latent confidence and correctness, with the factor integrated out given the answers of "
-        "all other models. This correlation is tested by a likelihood-ratio test. P-values are "
-        f"adjusted for the number of models ({escape(study.individuation.adjustment)}). If models "
-        "disagree, the difference in correctness (pairwise calibration, our version of "
-        f"{cite('moran')[1:-1]}) "
-        "is compared with the prediction of the factor score. Residuals of confidence and "
+        "<b>Knowledge.</b> Self-reports are compared with the factor score by the AUROC. "
+        "Self-reports are also compared with the factor score dichotomised at the model’s own "
+        "yes rate, because the AUROC rewards many levels. Knowledge beyond the common factor is "
+        "the correlation of a model’s latent confidence and correctness, with the factor "
+        "integrated out given the answers of all other models. The correlation beyond the common "
+        "factor is tested by a likelihood-ratio test. P-values are adjusted for the number of "
+        f"models ({escape(study.individuation.adjustment)}). If models disagree, the difference "
+        f"in correctness (pairwise calibration, our version of {cite('moran')[1:-1]}) is "
+        "compared with the prediction of the factor score. Residuals of confidence and "
         "correctness are correlated over pairs of models and tested by permuting the models "
         f"{cite('mantel')}."
     )

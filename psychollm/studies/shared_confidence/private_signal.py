@@ -230,14 +230,20 @@ def known(private: PrivateSignal, smallest: SmallestEffects) -> str:
     """Return how many models predict their own correctness beyond the factor, in words."""
     little = f"only negligibly (correlation below {smallest.correlation:g})"
     words = {
-        Outcome.ABOVE: ("predicts its own correctness", "predict their own correctness"),
-        Outcome.BELOW: ("predicts its own errors", "predict their own errors"),
+        Outcome.ABOVE: (
+            "predicts its own correctness beyond the common factor",
+            "predict their own correctness beyond the common factor",
+        ),
+        Outcome.BELOW: (
+            "predicts its own errors beyond the common factor",
+            "predict their own errors beyond the common factor",
+        ),
         Outcome.SMALL: (
             f"predicts its own correctness {little}",
             f"predict their own correctness {little}",
         ),
     }
-    whether = "whether confidence predicts correctness"
+    whether = "whether confidence predicts correctness beyond the common factor"
     return counted(private.verdicts(smallest), words, whether=whether)
 
 
@@ -250,8 +256,8 @@ def statement(private: PrivateSignal, smallest: SmallestEffects) -> str:
     which = names_of(named, most=STRONGEST)
     those = f"Significant: {which}. " if named else ""
     return (
-        f"{known(private, smallest)}. {those}After removing the common factor, the mean "
-        f"residual correlation of confidence and correctness is "
+        f"{known(private, smallest)}. {those}When the common factor is removed, the mean "
+        "residual correlation of confidence and correctness is "
         f"{with_interval(private.mean, private.mean_interval, 3, signed=True)} "
         f"({p_equals(private.mean_p)})."
     )

@@ -231,7 +231,7 @@ def _head(study: SharedConfidence) -> str:
     simulated = "SIMULATED DATA. " if study.simulated else ""
     return (
         f"{simulated}Confidence and correctness of {len(study.labels)} models on "
-        f"{count(study.n_questions)} questions; intervals {percent(study.level)}"
+        f"{count(study.n_questions)} questions; {percent(study.level)} intervals"
     )
 
 
@@ -251,12 +251,14 @@ def _shared(study: SharedConfidence, smallest: SmallestEffects) -> str:
         what = shown.get(dimensions.shared_factor(smallest=smallest), "significant")
         return f"confidence has no {what} common factor in {count(study.n_questions)} questions"
     shared = {
-        Outcome.ABOVE: "confidence follows more than one common factor",
-        Outcome.SMALL: "confidence follows one common factor",
-        Outcome.OPEN: "confidence follows one common factor; a second cannot be excluded",
+        Outcome.ABOVE: "confidence is explained by more than one common factor",
+        Outcome.SMALL: "confidence is explained by one common factor",
+        Outcome.OPEN: (
+            "confidence is explained by one common factor; a second factor cannot be excluded"
+        ),
     }[second]
     if second is not Outcome.ABOVE and dimensions.n_factors == 2:
-        shared = "confidence follows one common factor, with local dependence"
+        shared = "confidence is explained by one common factor, with local dependence"
     elif second is not Outcome.ABOVE and (lapses := dimensions.with_lapses) is not None:
         median = percent(float(np.median(lapses.fit.rate.value)), 1)
         lapsing = f" with lapses (median {median} of answers)" if lapses.fit.evident else ""
@@ -269,9 +271,11 @@ def _shared(study: SharedConfidence, smallest: SmallestEffects) -> str:
     if knows:
         own = "its" if len(knows) == 1 else "their"
         return (
-            f"{shared}. {whose} also predict{'s' * (own == 'its')} {own} own correctness beyond it"
+            f"{shared}. {whose} also predict{'s' * (own == 'its')} {own} own correctness "
+            "beyond the common factor"
         )
-    return f"{shared}. Beyond the common factor, {known(study.private_signal, smallest)}"
+    own = known(study.private_signal, smallest)
+    return f"{shared}. {own[:1].upper()}{own[1:]}"
 
 
 def _verdict(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
@@ -289,7 +293,7 @@ def _structure(dimensions: Dimensionality, smallest: SmallestEffects) -> Finding
         key="structure",
         question="How many common factors?",
         statement=f"{own.verdict} Without continuity correction, {own['tests'].statement}",
-        explanation=f"In the spectrum of the correlations, {own['spectrum'].statement}",
+        explanation=sentence(own["spectrum"].statement),
         numbers={
             "n_factors": dimensions.n_factors,
             "p_no_factor": dimensions.shared_test.p_value,
@@ -357,15 +361,17 @@ def _own(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
         statement=(
             "The factor score of the other models predicts a model's correctness with a mean "
             f"AUROC of {own.average.text(row['shared'], 3)}, the self-report with "
-            f"{own.average.text(row['own'], 3)}. At equal yes rates, the difference in AUROC is "
+            f"{own.average.text(row['own'], 3)}. At equal yes rates, the AUROC of the "
+            "self-report minus that of the factor score is "
             f"{own.average.text(row['own_minus_cut'], 3, signed=True)}. If the measurement error "
-            f"of the factor score is ignored, self-reports add to its prediction in {naive} of "
-            f"{tested} models. If this error is modelled, {statement(private, smallest)}"
+            f"of the factor score is ignored, self-reports improve its prediction in {naive} of "
+            f"{tested} models. If the measurement error is modelled, "
+            f"{statement(private, smallest)}"
         ),
         explanation=(
-            "The factor score has measurement error. A self-report that reflects the common "
-            "factor alone therefore still improves the prediction. The test accounts for this "
-            "measurement error."
+            "Because the factor score has measurement error, a self-report that reflects only "
+            "the common factor still improves the prediction. The test accounts for the "
+            "measurement error of the factor score."
         ),
         numbers={
             "own_minus_shared_at_equal_rate": own.own_minus_cut,
@@ -405,7 +411,7 @@ def _risk(study: SharedConfidence) -> Finding:
         key="risk",
         question="Which model has the best F-beta?",
         statement=(
-            f"F1 of confidence as a classifier of correctness: "
+            "As a classifier of correctness, confidence has an F1 of "
             f"{extent(sweep.value[:, one])}; {clearly} of {len(study.labels)} models "
             f"{'exceeds' if clearly == 1 else 'exceed'} a baseline that always says yes "
             f"({extent(sweep.all_yes[:, one])}). {_leaders(study)}"
@@ -424,11 +430,14 @@ def _leaders(study: SharedConfidence) -> str:
         return "No model answers correctly any question to which it says yes."
     names = [str(study.labels[row]) for row in sweep.leaders]
     if len(names) == 1:
-        return f"{names[0]} is best for every beta."
+        return f"{names[0]} has the highest F-beta for every beta."
     turns = [
         f"{name} from {beta:.2g}" for beta, name in zip(sweep.crossings, names[1:], strict=True)
     ]
-    return f"The best model is {names[0]} for low beta, then {names_of(turns, most=5)}."
+    return (
+        f"The model with the highest F-beta is {names[0]} for low beta, then "
+        f"{names_of(turns, most=5)}."
+    )
 
 
 def _validity(study: SharedConfidence) -> Finding:

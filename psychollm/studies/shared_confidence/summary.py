@@ -7,6 +7,7 @@ from psychollm._base.shown import on_screen
 from psychollm._base.types import FloatArray
 from psychollm.calibration.decisions.confusion import Confusion
 from psychollm.data.labels import Labels
+from psychollm.estimates.findings import further
 from psychollm.studies.dimensionality.result import Dimensionality
 from psychollm.studies.shared_confidence.private_signal import PrivateSignal
 
@@ -17,10 +18,10 @@ def tests_behind(dimensions: Dimensionality, private: PrivateSignal) -> str:
     """Return the tests and the estimate behind the verdict."""
     mean = with_interval(private.mean, private.mean_interval, 2, signed=True)
     return (
-        f"Tests of fit: {p_equals(dimensions.shared_test.p_value)} without a factor, "
-        f"{p_equals(dimensions.one_factor_test.p_value)} with one. A second factor accounts "
-        f"for {percent(dimensions.second_share.observed, 1)} of the latent variance. Mean "
-        "residual correlation of confidence and correctness after removing the common factor: "
+        f"Tests of model fit: {p_equals(dimensions.shared_test.p_value)} without a common "
+        f"factor, {p_equals(dimensions.one_factor_test.p_value)} with one. A second factor "
+        f"explains {percent(dimensions.second_share.observed, 1)} of the latent variance. The "
+        "mean residual correlation of confidence and correctness beyond the common factor is "
         f"{mean} ({p_equals(private.mean_p)})."
     )
 
@@ -49,5 +50,5 @@ def rows_of_models(
         }
     )
     more = len(labels) - len(order)
-    rest = f"\nand {more} more, in the table of models" if more > 0 else ""
+    rest = f"\n{further(more, 'models')}" if more > 0 else ""
     return on_screen(frame.to_string(index=False)) + rest

@@ -289,7 +289,7 @@ class _Study:
         offset = cut_offs(self.steered)
         controls = []
         if offset is not None:
-            name = "cut-off on unsteered log odds"
+            name = "threshold on unsteered log odds"
             controls.append(control(name, "cut-off", offset, scoring, held, counts, level=level))
         for name, table in self.others.items():
             grid = grid_of(table, steps=self.steps)

@@ -138,8 +138,8 @@ class SteeringMatch(Study, Result):
                 key="answers",
                 statement=(
                     f"{targets.n_models} targets, {count_text(targets.n_questions)} questions, "
-                    f"{total - left} of {total} strengths usable ({left} collapsed); yes rates of "
-                    f"the steered model {number(rates.min())} to {number(rates.max())}."
+                    f"{total - left} of {total} strengths usable ({left} collapsed); yes rates "
+                    f"of the steered model from {number(rates.min())} to {number(rates.max())}."
                 ),
             ),
             Finding(key="strengths", statement=_line_text(self)),
@@ -149,12 +149,11 @@ class SteeringMatch(Study, Result):
                     f"Agreement is {number(heads['agreement'])} at the best strength, "
                     f"{number(heads['held_out_agreement'])} on held-out questions, and "
                     f"{number(_mean(self.from_threshold.agreement.value))} at the strength "
-                    "predicted from the threshold (line through the other targets). Baselines: "
-                    f"constant answer {number(_mean(self.constant.agreement.value))}, random "
-                    f"answers of the same yes rate {number(_mean(self.held_out.chance))}, "
+                    "predicted from the threshold (line through the other targets). Agreement of "
+                    f"baselines: constant answer {number(_mean(self.constant.agreement.value))}, "
+                    f"random answers of the same yes rate {number(_mean(self.held_out.chance))}, "
                     f"unsteered {number(_mean(self.unsteered.agreement.value))}, permuted "
-                    "questions "
-                    f"{number(self.null.mean[3])}."
+                    f"questions {number(self.null.mean[3])}."
                 ),
             ),
             Finding(
@@ -181,7 +180,8 @@ class SteeringMatch(Study, Result):
         )
         squares = (
             f"thresholds predict strengths with R2 {number(heads['r_squared'])}, and with "
-            f"{number(self.null.mean[0])} for permuted questions, so R2 alone is not evidence"
+            f"{number(self.null.mean[0])} for permuted questions, so a high R2 alone is no "
+            "evidence of steering"
         )
         return f"{_finding(self, kappa, smallest)}; {squares}."
 

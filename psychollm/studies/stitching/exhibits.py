@@ -33,8 +33,10 @@ def exhibits(
             of=result,
             key="left-out",
             title="Held-out scores and their predictions",
-            caption=f"{count(result.held_cells[0].score.size)} scores, each predicted by a fit "
-            "that did not use it.",
+            caption=(
+                f"Each of {count(result.held_cells[0].score.size)} scores is predicted by a fit "
+                "that did not use it."
+            ),
         )
     return {
         "models": (scale, Listing(table=partial(_models, result), folded=True)),

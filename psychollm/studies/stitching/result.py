@@ -287,7 +287,7 @@ class StitchedBenchmarks(Study, Result):
                 question="How able is each model?",
                 rows=first_rows(
                     self.order,
-                    lambda row: f"{self.labels[row]}: {self.ability.text(row)}",
+                    lambda row: f"{self.labels[row]}: ability {self.ability.text(row)}",
                     most=_SHOWN,
                     table="models",
                 ),
@@ -311,8 +311,8 @@ class StitchedBenchmarks(Study, Result):
                     table="benchmarks",
                 ),
                 explanation=(
-                    "A steep benchmark discriminates well between models near its difficulty; a "
-                    "flat one discriminates poorly at all abilities."
+                    "A benchmark with a large slope discriminates well between models near its "
+                    "difficulty; one with a small slope discriminates poorly at all abilities."
                 ),
                 numbers={"difficulty": self.difficulty, "slope": self.slope},
             ),
@@ -322,8 +322,8 @@ class StitchedBenchmarks(Study, Result):
                 rows=tuple(self._held()),
                 explanation=(
                     "The scale was refitted without the held-out scores, which were then "
-                    "predicted. Prediction intervals are rescaled to reach their nominal coverage "
-                    "of these scores."
+                    "predicted. Prediction intervals are rescaled to reach their nominal "
+                    "coverage of held-out scores."
                 ),
                 numbers={"rmse": self.rmse},
             ),
@@ -356,7 +356,7 @@ class StitchedBenchmarks(Study, Result):
     def _verdict(self) -> str:
         best = self.order[0]
         sentence = (
-            f"{self.labels[best]} is the most able model over {len(self.data.benchmarks)} "
+            f"{self.labels[best]} is the most able model across {len(self.data.benchmarks)} "
             f"benchmarks, with an ability of {self.ability.text(best)}"
         )
         if self.n_abilities > 1:

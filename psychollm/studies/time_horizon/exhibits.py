@@ -21,8 +21,10 @@ def exhibits(
         of=result,
         key="horizons",
         title="Time horizon of each model",
-        caption="Horizons over all tasks and for a task of median difficulty given its length. "
-        "Lines that reach the edge are unbounded intervals.",
+        caption=(
+            "Horizons over all tasks and for a task of median difficulty given its length. Lines "
+            "that reach the edge of the plot show unbounded intervals."
+        ),
     )
     trend = Drawing(
         plot="studies.time_horizon.figures.plot_horizon_trend",

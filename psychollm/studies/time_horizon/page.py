@@ -16,14 +16,15 @@ def _methods(result: "TimeHorizon") -> tuple[str, ...]:
     units = "tasks" if result.n_families is None else "families of tasks"
     return (
         "The horizon over all tasks comes from a logistic regression of success on log minutes, "
-        f"for each model {cite('kwa')}. Its interval is the penalised profile likelihood "
-        f"interval {cite('heinze')}; for families of tasks, the likelihood is adjusted for their "
-        f"correlation {cite('chandler')}.",
+        f"for each model {cite('kwa')}. The interval of the horizon over all tasks is the "
+        f"penalised profile likelihood interval {cite('heinze')}; for families of tasks, the "
+        f"likelihood is adjusted for their correlation {cite('chandler')}.",
         "The horizon for a typical task comes from an item response model with task length as "
-        f"predictor and a residual per task {cite('deboeck')}. Its interval is "
-        "Fieller's; degrees of freedom of Student's t are based on the number of tasks.",
-        f"All intervals treat {units} as the sampling units. An interval is unbounded if a curve "
-        "that does not decrease fits equally well.",
+        f"predictor and a residual per task {cite('deboeck')}. The interval of the horizon for a "
+        "typical task is Fieller's; degrees of freedom of Student's t are based on the number of "
+        "tasks.",
+        f"All intervals treat {units} as the sampling units. An interval is unbounded if a "
+        "success curve that does not decrease with task length fits equally well.",
     )
 
 

@@ -12,7 +12,14 @@ from psychollm._base.result import Result, view
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Finding, Findings, Study, exhibit, first_rows
+from psychollm.estimates.findings import (
+    Finding,
+    Findings,
+    Study,
+    exhibit,
+    first_rows,
+    sentence_list,
+)
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.studies.time_horizon.trend import HorizonTrend, horizon_trend
 
@@ -168,16 +175,16 @@ class TimeHorizon(Study, Result):
                 question="How long are the tasks that each model solves?",
                 rows=first_rows(self.order, self._model, most=_SHOWN, table="models"),
                 explanation=(
-                    "Horizon over all tasks: the length at which this proportion of tasks is "
-                    "solved. Horizon for a typical task: the length at which a task of median "
-                    "difficulty for its length is solved with this probability. Lengths are the "
-                    "times that people need, in minutes. Intervals generalise to the task "
-                    "population."
+                    "The horizon over all tasks is the task length at which the model solves the "
+                    "stated proportion of tasks. The horizon for a typical task is the length at "
+                    "which the model solves a task of median difficulty for its length with the "
+                    "stated probability. Task lengths are the times that people need, in "
+                    "minutes. Intervals generalise to the task population."
                 ),
             ),
             Finding(
                 key="scatter",
-                question="How much do tasks of equal length differ?",
+                question="How much does difficulty differ between tasks of equal length?",
                 statement=self._scatter(),
                 numbers={"scatter": self.scatter, "slope": self.slope},
             ),
@@ -219,18 +226,23 @@ class TimeHorizon(Study, Result):
         return f"{minutes(float(found.value[row]))} {bounds}".rstrip()
 
     def _verdict(self) -> str:
-        best = self.order[0]
-        name, share = self.labels[best], percent(self.shares[0])
-        if np.isnan(self.all_tasks[0].value[best]):
-            return f"{name} has the longest {share} horizon: {self.text(best, 0, 0)} minutes."
-        return (
-            f"{name} has the longest {share} horizon: {self.text(best, 0, 0)} minutes over all "
-            f"tasks, {self.text(best, 0, 1)} for a typical task."
+        # An undefined horizon has at most a bound, so it cannot be called the longest.
+        known, share = np.isfinite(self.all_tasks[0].value), percent(self.shares[0])
+        if not known.any():
+            return f"No {share} horizon over all tasks can be estimated."
+        best = next(row for row in self.order if known[row])
+        text = (
+            f"{self.labels[best]} has the longest {share} horizon: {self.text(best, 0, 0)} "
+            f"minutes over all tasks, {self.text(best, 0, 1)} for a typical task."
         )
+        if known.all():
+            return text
+        names = [self.labels[row] for row in self.order if not known[row]]
+        return f"{text} The horizon of {sentence_list(names, most=4)} is undefined."
 
     def _model(self, row: int) -> str:
         parts = [
-            f"{percent(share)} horizon {self.text(row, place, 0)} over all tasks, "
+            f"{percent(share)} horizon in minutes: {self.text(row, place, 0)} over all tasks, "
             f"{self.text(row, place, 1)} for a typical task"
             for place, share in enumerate(self.shares)
         ]
@@ -242,10 +254,10 @@ class TimeHorizon(Study, Result):
         if np.isnan(self.doublings):
             return "Not estimated: longer tasks are not harder for these models."
         return (
-            f"The SD of difficulty is {number(self.scatter, 1)} logits, equivalent to "
-            f"{number(self.doublings, 1)} doublings of length. "
-            "Because of this variation, the horizon over all tasks differs from the horizon for "
-            "a typical task."
+            f"The SD of difficulty among tasks of equal length is {number(self.scatter, 1)} "
+            f"logits, equivalent to {number(self.doublings, 1)} doublings of length. Because "
+            "tasks of equal length vary in difficulty, the horizon over all tasks differs from "
+            "the horizon for a typical task."
         )
 
     def _growth(self, trend: HorizonTrend) -> Finding:
@@ -259,7 +271,8 @@ class TimeHorizon(Study, Result):
                 else f"undefined ({trend.flags[row]})"
             )
             rows.append(
-                f"{percent(share)} horizon, {name}: {said}, {count(trend.n_models[row])} models"
+                f"{percent(share)} horizon, {name}: doubling time {said}, "
+                f"{count(trend.n_models[row])} models"
             )
         return Finding(
             key="trend",
@@ -267,8 +280,8 @@ class TimeHorizon(Study, Result):
             rows=tuple(rows),
             explanation=(
                 "Log horizons are regressed on release dates. Intervals account for the "
-                "deviations of models from the line and for the sampling of tasks, which affects "
-                "all models."
+                "deviations of models from the regression line and for the sampling of tasks, "
+                "which affects all models."
             ),
             numbers={"trend": trend},
         )

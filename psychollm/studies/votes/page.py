@@ -19,12 +19,11 @@ def _methods(result: "BradleyTerry") -> tuple[str, ...]:
         f"Strengths have a normal prior with an SD of {number(result.fit.prior, 2)} logits. "
         f"Standard errors are clustered by {result.fit.over}, with the CR2 correction for few "
         f"clusters {cite('bell')}.",
-        "The intervals of all differences are simultaneous. All are the same multiple of their "
-        "standard error, a quantile of the largest standardised error over all pairs, simulated "
-        f"from the joint distribution of errors {cite('chernozhukov')}.",
-        "The best possible rank of a model follows from the number of significantly stronger "
-        "models, the worst possible rank from the number of significantly weaker ones "
-        f"{cite('mogstad')}.",
+        "The intervals of all differences are simultaneous. Each extends from the estimate by "
+        "the same multiple of its standard error, a quantile of the largest standardised error "
+        f"over all pairs, simulated from the joint distribution of errors {cite('chernozhukov')}.",
+        "The best rank of a model is computed from the number of significantly stronger models, "
+        f"the worst rank from the number of significantly weaker ones {cite('mogstad')}.",
     )
 
 

@@ -328,16 +328,17 @@ class BradleyTerry(Study, Result):
                 rows=first_rows(range(len(self.labels)), self._model, most=_ROWS, table="models"),
                 explanation=(
                     "Strengths are logits with mean 0 and pointwise intervals. The bounds of all "
-                    f"ranks are simultaneous (coverage {percent(self.level)}). A tier ends before "
-                    "the first model that is significantly weaker than its best."
+                    f"ranks are simultaneous (coverage {percent(self.level)}). A tier ends "
+                    "before the first model that is significantly weaker than the best model of "
+                    "the tier."
                 ),
                 numbers={"rank": self.rank, "rank_interval": self.rank_interval},
             ),
             Finding(
                 key="differences",
-                question="How much does each model differ from the next?",
+                question="How much does each model differ from the next-ranked one?",
                 rows=first_rows(rows, self._pair, most=_SHOWN, table="pairs"),
-                explanation="The intervals of all pairs are simultaneous.",
+                explanation="Intervals of differences are simultaneous over all pairs of models.",
                 numbers={
                     "value": self.differences.value,
                     "interval": self.differences.interval,
@@ -452,14 +453,14 @@ class BradleyTerry(Study, Result):
     def _pair(self, row: int) -> str:
         pairs = self.differences
         gap = with_interval(pairs.value[row], pairs.interval[row], 2, signed=True)
-        return f"{pairs.first[row]} - {pairs.second[row]}: {gap}"
+        return f"{pairs.first[row]} minus {pairs.second[row]}: {gap}"
 
     def _bounds(self, row: int) -> str:
         low, high = self.rank_interval[row]
         return str(low) if low == high else f"{low} to {high}"
 
     def _model(self, row: int) -> str:
-        text = f"{self.labels[row]}: {self.strengths.text(row, 2, signed=True)}"
+        text = f"{self.labels[row]}: strength {self.strengths.text(row, 2, signed=True)}"
         part = f" of set {self.component[row]}" if self.component.max() > 1 else ""
         flag = self.strengths.flags[row]
         told = f" ({flag})" if flag else ""
@@ -475,7 +476,7 @@ class BradleyTerry(Study, Result):
                 "between sets."
             )  # fmt: skip
         if pairs > 1:
-            parts.append(f"{count(shown)} of {count(pairs)} pairs differ significantly.")
+            parts.append(f"{count(shown)} of {count(pairs)} pairs of models differ significantly.")
         return " ".join(parts)
 
     def _best(self, part: int) -> str:

@@ -436,8 +436,8 @@ def test_frames_and_sentences() -> None:
     assert frame["total"].tolist() == [30.0] * 20
     assert frame["level"].isna().all()
     assert (
-        "social: mean total 30.0 (possible range 10 to 40); 2 of 2 administrations complete; 6 of "
-        "6" in found.summary()
+        "social: mean total 30.0 (possible range 10 to 40); 2 of 2 administrations are complete; "
+        "6 of 6" in found.summary()
     )
     assert asks.score({}).summary().startswith("none: none of 2 administrations is complete.")
 

@@ -32,7 +32,7 @@ def test_every_table_has_its_rows(found):
 def test_one_model_has_no_differences():
     alone = psy.attempts(counts([[1, 2, 3] * 5], 3), **COUNTS, k=2, rng=1)
     assert alone.differences == {}
-    assert alone.summary().startswith("1 model, 15 questions, 3 attempts at each.")
+    assert alone.summary().startswith("1 model, 15 questions, 3 attempts per question.")
 
 
 def test_few_clusters_show_no_difference():

@@ -61,7 +61,7 @@ def test_one_moderate_factor(moderate):
     # Eight models and 600 questions do not show that there is no second factor that matters.
     assert result.second_factor() is Outcome.OPEN
     assert result.verdict.startswith(
-        "One factor is found; a second that accounts for at least 2.5 % of the latent variance "
+        "One factor is found; a second factor that explains at least 2.5 % of the latent "
     )
     assert result.findings()["verdict"].outcome is Outcome.OPEN
     larger = SmallestEffects(second_share=0.1)

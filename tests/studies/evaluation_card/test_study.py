@@ -105,8 +105,8 @@ def test_intervals_of_benchmark_accuracy_cover(empty: float) -> None:
 def test_what_is_said(card: EvaluationCard) -> None:
     assert card.summary().count("\n") < 24
     text = card.findings().text()
-    assert text.startswith("6 models, 150 questions, 2 answers to each.")
-    for words in ("benchmark accuracy", "chance, between repeated answers", "reliability"):
+    assert text.startswith("6 models, 150 questions, 2 answers per question.")
+    for words in ("benchmark accuracy", "random variation of repeated answers", "reliability"):
         assert words in text
     assert card.gaps[0].startswith("No clusters were given")
     assert card.findings()["variance"].rows[0].startswith("families of models:")

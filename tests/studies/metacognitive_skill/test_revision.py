@@ -53,10 +53,18 @@ def test_rates_are_those_of_each_model():
 
 def test_sentences():
     first, second, third = STUDY.findings()["verdict"].rows
-    assert "is significantly more accurate than asking again (difference +0.50 [" in first
-    assert "is significantly less accurate than asking again (difference -0.50 [" in second
+    assert (
+        "significantly higher than accuracy of a second answer without review (difference +0.50 ["
+        in first
+    )
+    assert (
+        "significantly lower than accuracy of a second answer without review (difference -0.50 ["
+        in second
+    )
     assert "the model gives up 1.00" in second
-    assert "does not differ significantly in accuracy from asking again" in third
+    assert (
+        "accuracy after revision does not differ significantly from accuracy of a second" in third
+    )
     frame = STUDY.to_frame()
     assert len(frame) == 3 * (17 + 7 + 1)
     assert set(frame["model"]) == {"mends", "spoils", "keeps"}

@@ -29,5 +29,5 @@ def test_text_markdown_json_and_table_say_the_same(tmp_path) -> None:
 
 def test_many_models_are_listed_in_the_table_alone() -> None:
     text = found(20).summary()
-    assert "and 12 more, in the table" in text
+    assert "12 more models are in the table of models" in text
     assert len(text.splitlines()) <= 24

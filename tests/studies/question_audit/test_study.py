@@ -160,7 +160,7 @@ def test_what_cannot_show_is_said() -> None:
     assert np.isnan(audit.p_stretch[4])
     assert audit.labels[4] not in audit.flagged(0.9)
     assert audit.n[5] == 8
-    assert "Questions without any answer: 1." in audit.findings()["hidden"].statement
+    assert "Number of questions without any answer: 1." in audit.findings()["hidden"].statement
     assert audit.worst()[-1] == 4
 
 

@@ -51,4 +51,4 @@ def test_many_raters_are_listed_at_both_ends():
     rng = np.random.default_rng(1)
     z = 1.5 * rng.standard_normal((60, 1)) - np.linspace(-1, 1, 14)
     many = psy.rater_severity((z + rng.logistic(size=z.shape) > 0).astype(int), rng=1)
-    assert "4 more, in the table of raters" in many.findings().text()
+    assert "4 more raters are in the table of raters" in many.findings().text()

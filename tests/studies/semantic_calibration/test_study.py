@@ -155,9 +155,9 @@ def test_a_sharpened_arm_is_found_and_a_calibrated_one_is_not(study: SemanticCal
     assert study.p_adjusted[1] == pytest.approx(3 * 0.005)
     assert study.findings().verdict == study.verdict
     assert study.verdict.startswith(
-        "Not semantically calibrated: power 3, 1 (overconfident). "
-        "Inconclusive calibration: power 1, 0, power 1, 2. "
-        "Worse calibrated than power 1, 0: power 3, 1."
+        "Semantic calibration is rejected for power 3, 1 (overconfident). "
+        "Semantic calibration is inconclusive for power 1, 0 and power 1, 2. "
+        "Calibration is worse than that of power 1, 0 for power 3, 1."
     )
     assert "Differences from power 1, 0, paired by question:" in study.summary()
 
@@ -184,7 +184,7 @@ def test_another_baseline_turns_the_contrast() -> None:
     back = semantic_calibration(samples, baseline=samples.models[1], **FEW)
     assert back.contrasts[0].excess.value == pytest.approx(-forth.contrasts[0].excess.value)
     assert back.contrasts[0].accuracy.value == pytest.approx(-forth.contrasts[0].accuracy.value)
-    assert "Better calibrated than" in back.verdict or "Inconclusive" in back.verdict
+    assert "Calibration is better than" in back.verdict or "inconclusive" in back.verdict
 
 
 def test_the_order_of_samples_changes_nothing_but_random_halves() -> None:

@@ -25,8 +25,8 @@ def test_summary_fits_a_screen_and_says_that_the_data_are_simulated(result):
 
 def test_verdict_names_who_knows_more(result):
     assert result.verdict == (
-        "Confidence follows one common factor; a second cannot be excluded. "
-        "sim-06 and sim-13 also predict their own correctness beyond it."
+        "Confidence is explained by one common factor; a second factor cannot be excluded. "
+        "sim-06 and sim-13 also predict their own correctness beyond the common factor."
     )
     wide = SmallestEffects(second_share=0.05)
     assert (

@@ -18,7 +18,7 @@ def test_frames_hold_every_target(study: SteeringMatch) -> None:
     table = study.controls_frame()
     assert table["name"].tolist() == [
         "direction",
-        "cut-off on unsteered log odds",
+        "threshold on unsteered log odds",
         "random 1",
         "questions exchanged",
     ]
