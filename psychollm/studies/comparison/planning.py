@@ -52,7 +52,7 @@ def power_in_words(result: Any) -> str:
     depending = ", depending on the pair" if " to " in detected else ""
     rest = (
         " If two models are equal, the interval of their difference excludes, with a probability "
-        f"of {percent(result.power)}, differences above {excluded}{depending}."
+        f"of {percent(result.power)}, differences above {excluded}."
         if excluded
         else ""
     )

@@ -454,7 +454,7 @@ def compare(
     Which differences can these questions detect? The smallest true difference that is detected
       with a power of 80 % is 10.0 to 11.5 points, depending on the pair. If two models are equal,
       the interval of their difference excludes, with a probability of 80 %, differences above 11.3
-      to 13.1 points, depending on the pair.
+      to 13.1 points.
     """
     check_fraction("power", power, low=1.0 - check_fraction("level", level))
     answers = answers_of(scores)

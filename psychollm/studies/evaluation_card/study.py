@@ -257,9 +257,8 @@ class EvaluationCard(Study, Result):
     def _reliability(self) -> str:
         assert self.mixed is not None  # noqa: S101 -- for the type checker
         return (
-            f"The reliability of the ranking is {self.mixed.reliability.text(0, 2)}. Reliability "
-            "is the proportion of score variance that new questions and new answers would "
-            "reproduce."
+            "The reliability of the ranking (proportion of score variance that new questions and "
+            f"answers would reproduce) is {self.mixed.reliability.text(0, 2)}."
         )
 
     def _suspects(self) -> Iterator[Finding]:
