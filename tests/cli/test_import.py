@@ -49,7 +49,7 @@ def test_what_is_written_is_what_study_reads(command, tmp_path, kind):
     said = command(SAMPLES / "helm", "--scorer", "exact_match", "--out", out, "--long", long)
     assert said.splitlines() == [
         "2 logs (helm): 2 models x 6 questions of task 'toy_add'.",
-        "12 answers, 12 with a score by 'exact_match'; right in 8 of 12 cells (66.7 %).",
+        "12 answers, 12 with a score by 'exact_match'; 8 of 12 cells are correct (66.7 %).",
         "Missing: 0 of 12 cells (0.0 %).",
         f"Written: {out}",
         f"Written: {long}",

@@ -75,7 +75,7 @@ def null(p_value):
             {"share_interval": (0.0, 0.08)},
             None,
             1,
-            "one factor is found; .* accounts for at least 2.5 % .* be excluded; .* artefact",
+            "one factor is found; .* explains at least 2.5 % .* be excluded; .* artefact",
         ),
         ({}, 0.4, 1, "one factor, with lapses: .* accounts for at most 1.2 % of the"),
         (
@@ -121,13 +121,13 @@ def null(p_value):
             {"p_shared": 0.3},
             None,
             0,
-            "no significant common factor: .* a factor with correlations",
+            "there is no significant common factor: .* a factor with correlations",
         ),
         (
             {"p_shared": 0.3, "shared_interval": (0.0, 0.08)},
             None,
             0,
-            "no relevant common factor: .* is below 0.1",
+            "there is no relevant common factor: .* is below 0.1",
         ),
     ],
 )

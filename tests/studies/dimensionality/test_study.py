@@ -92,7 +92,7 @@ def test_no_factor():
     codes = (rng.random((8, 500)) < np.linspace(0.1, 0.9, 8)[:, None]).astype(int)
     result = psy.dimensionality(codes, n_null=99, rng=2)
     assert result.n_factors == 0
-    assert result.verdict.startswith("No significant common factor")
+    assert result.verdict.startswith("There is no significant common factor")
     assert result.shared_factor() is Outcome.OPEN
     larger = SmallestEffects(correlation=0.4)
     assert result.shared_factor(smallest=larger) is Outcome.SMALL
