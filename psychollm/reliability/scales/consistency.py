@@ -109,7 +109,7 @@ class Consistency(Result):
         Examples
         --------
         >>> print(consistency([[1, 1, 1], [2, 2, 2], [3, 3, 4], [5, 5, 5]], rng=0).summary())
-        all: alpha 0.99 [0.94, 1.00] (3 items, 4 rows of 4 respondents).
+        all: alpha 0.99 [0.94, 1.00] (3 items, 4 administrations to 4 respondents).
         """
         return "\n".join(map(self._sentence, range(len(self.conditions))))
 
