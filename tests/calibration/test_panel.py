@@ -201,9 +201,9 @@ def test_too_few_simulated_data_sets_are_not_called_too_few_answers() -> None:
     panel = overclaiming(19)
     told = panel.findings(curves=panel.curves(n_draws=100))["calibration"].statement
     assert told.startswith(
-        "For all 19 models it is unclear whether the model is calibrated. "
-        "With 100 simulated data sets, no adjusted p-value can be below 0.19: at least 379 are "
-        "needed (option --null, argument n_draws). The calibration error"
+        "For all 19 models it is unclear whether they are calibrated. "
+        "With 100 simulated data sets, no adjusted p-value can be below 0.19: at least 379 "
+        "simulated data sets are needed (option --null, argument n_draws). The calibration error"
     )
     enough = panel.evidence(curves=panel.curves(n_draws=379))
     assert enough.miscalibrated.all()

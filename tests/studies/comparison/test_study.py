@@ -172,7 +172,7 @@ def test_a_model_without_a_score_has_no_rank() -> None:
     assert found.tier[-1] == 0
     assert found.rank_interval[-1].tolist() == [1, 3]
     assert 1 not in sum(found.tiers(), ())
-    assert "1: undefined (" in found.summary()
+    assert "1: score undefined (" in found.summary()
 
 
 def test_the_questions_needed_would_show_the_difference(right) -> None:
@@ -278,7 +278,7 @@ def test_scores_that_are_no_shares_are_not_called_points() -> None:
 def test_two_models_with_one_score_are_both_the_best() -> None:
     half = [1, 0] * 40
     both = compare([half, half[::-1]], rng=1).findings().verdict
-    assert both.startswith("0 and 1 rank first, 0.500")
+    assert both.startswith("0 and 1 rank first, with a score of 0.500")
     assert "no model is significantly worse" in both
     three = compare([[1] * 80, [1] * 80, [0, 0, 0, 1] * 20], rng=1).findings().verdict
     assert "and are significantly better than every other model" in three
@@ -288,7 +288,8 @@ def test_pairs_are_counted_with_the_right_verb() -> None:
     labels = tuple("abc")
     outcomes = (Outcome.SMALL, Outcome.SMALL, Outcome.ABOVE)
     judged = Verdicts(outcomes=outcomes, labels=labels)
-    assert judged_pairs(judged) == "Of 3 pairs, 1 differs significantly and 2 are equivalent."
+    words = "Of 3 pairs of models, 1 differs significantly and 2 are equivalent."
+    assert judged_pairs(judged) == words
 
 
 def test_pairs_that_are_not_listed_are_counted() -> None:

@@ -87,7 +87,7 @@ def test_predictions_are_by_models_that_never_saw_the_fold(
 def test_the_text_is_found_and_length_alone_is_less(study: Difficulty) -> None:
     assert study.r_squared.value[0] > 0.6
     assert study.lead.interval[0] > 0.0
-    assert "better than text length alone" in study.verdict
+    assert "better than its length alone" in study.verdict
     assert study.r_squared.value[2] == 0.0
     assert study.correlation.flags[2] is Reason.CONSTANT
 
@@ -169,7 +169,7 @@ def test_scores_of_the_shared_factor() -> None:
     assert found.labels == tuple(backwards)
     assert found.correlation.value[1] > 0.9
     assert "upper bound of R²" in found.summary()
-    assert "text length alone" in found.verdict
+    assert "length alone" in found.verdict
 
 
 def test_frames(study: Difficulty) -> None:

@@ -77,7 +77,7 @@ def null(p_value):
             1,
             "one factor is found; .* explains at least 2.5 % .* be excluded; .* artefact",
         ),
-        ({}, 0.4, 1, "one factor, with lapses: .* accounts for at most 1.2 % of the"),
+        ({}, 0.4, 1, "one factor, with lapses: .* explains at most 1.2 % of the"),
         (
             {"share_interval": (0.0, 0.08)},
             0.4,
@@ -104,7 +104,12 @@ def null(p_value):
         ),
         ({"p_share": 0.5}, 0.04, 1, "one factor, with lapses: "),
         (LARGE | {"p_share": 0.2}, 0.01, 2, "at least two factors: "),
-        ({"share": 0.011, "p_share": 0.01}, 0.01, 2, "with local dependence: .* for only 1.1 %"),
+        (
+            {"share": 0.011, "p_share": 0.01},
+            0.01,
+            2,
+            "with local dependence: .* explains only 1.1 %",
+        ),
         (
             SKEWED,
             0.01,
