@@ -109,7 +109,9 @@ def test_r_squared_by_hand(study: Difficulty, texts: list[str]) -> None:
 def test_noise_is_not_predicted(texts: list[str]) -> None:
     found = difficulty(texts, np.random.default_rng(7).normal(size=len(texts)), **FEW)
     assert found.r_squared.value[0] < 0.05
-    assert found.verdict.startswith(("The text predicts almost none", "It is unclear whether"))
+    assert found.verdict.startswith(
+        ("The text of questions predicts almost none", "It is unclear whether")
+    )
 
 
 def test_groups_tell_templates_from_knowledge() -> None:

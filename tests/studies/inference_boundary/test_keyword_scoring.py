@@ -111,7 +111,9 @@ def test_the_number_of_failed_answers_is_beside_the_shares(form: str) -> None:
     assert own["count"].sum() == 16
     drawn = [one for one in found.exhibits if hasattr(one, "plot")]
     assert [one.options["kind"] for one in drawn] == ["B", "C"]
-    words = "the answer invents a meaning" if form == "choice" else "Hedged: it states a number"
+    words = (
+        "the answer invents a meaning" if form == "choice" else "Hedged: the reply states a number"
+    )
     assert words in drawn[0].caption
     listed = [one for one in found.exhibits if not hasattr(one, "plot") and not one.folded]
     assert [one.heading for one in listed[0].table().columns][:2] == ["model", "failed answers"]

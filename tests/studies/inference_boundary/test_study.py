@@ -169,7 +169,7 @@ def test_inversions_are_found_and_named() -> None:
     assert study.stage_one is None
     text = study.summary()
     assert "1 of 2 models has a higher pass rate on questions that no rule covers than on" in text
-    assert "sound minus crossed: -" in text
+    assert "sound minus crossed: difference -" in text
     calm = inference_boundary(frame[frame["model"] == "sound"], **QUICK)
     assert calm.summary().startswith("The model has a lower pass rate on questions that no")
 
@@ -225,7 +225,7 @@ def test_thinking_that_too_few_questions_could_be_read_of_is_no_error() -> None:
     (found,) = study.thinking
     assert found.detectable is None
     assert np.isnan(found.smallest_shown)
-    assert "too few questions to detect any difference" in study.summary()
+    assert "too few questions to detect any difference" in " ".join(study.summary().split())
 
 
 def test_rates_that_are_equal_are_given_once() -> None:

@@ -76,7 +76,7 @@ def test_nothing_read():
     assert np.isnan(study.bits[0])
     for estimate in (*study.rates.values(), *study.differences.values(), study.informativeness):
         assert estimate.flags[0]
-    assert "reject undefined (" in study.summary()
+    assert "a proportion of undefined (" in study.summary()
 
 
 def test_bad_input():

@@ -79,7 +79,7 @@ def test_one_arm_one_coder_no_grades():
     assert np.isnan(study.deployment["evaluation"].gap.value).all()
     assert np.isnan(study.total_density.value).all()
     assert np.isfinite(study.diversity.value).all()
-    assert "Inconclusive association" in study.summary()
+    assert "The association with right answers is inconclusive" in study.summary()
 
 
 def test_missing_codes_are_left_out():

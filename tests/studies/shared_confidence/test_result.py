@@ -72,7 +72,7 @@ def test_a_verdict_names_the_cut_that_it_depends_on(result):
     cut = replace(result, coding={"confidence": "stated confidence > 90", "correctness": "binary"})
     assert cut.verdict == f"When a stated confidence > 90 counts as yes, c{result.verdict[1:]}"
     told = " ".join(cut.findings().text().split())
-    assert "Verdict. When a stated confidence > 90 counts as yes, confidence follows one" in told
+    assert "Verdict. When a stated confidence > 90 counts as yes, confidence is explained" in told
     assert "), when a stated confidence > 90 counts as yes; psychollm" in told
     assert "counts as" not in result.verdict
     coding = {"confidence": "stated confidence > model balanced", "correctness": "score > 0.5"}
