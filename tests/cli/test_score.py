@@ -224,8 +224,8 @@ def test_a_store_of_several_instruments(call, command: str, tmp_path: Path) -> N
     path = filled(tmp_path / "both.sqlite", both, {"m": lambda prompt, sample: "4"})
     if command == "score":
         found = call("score", path)
-        assert "self_prediction, 2 prompts" in found.stdout
-        assert "rule_world, 24 prompts" in found.stdout
+        assert "self_prediction: 2 prompts" in found.stdout
+        assert "rule_world: 24 prompts" in found.stdout
         wrong = call("score", path, "--out", "x.csv")
     else:
         wrong = call("study", path)
