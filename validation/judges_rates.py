@@ -238,9 +238,9 @@ def timed(n_models=200, n_questions=12_000, n=300):
         seconds.append(time.process_time() - start)
     return [
         TIME,
-        f"{n_models} models, {n_questions:,} questions and {n} labels of each model take "
-        f"{min(seconds):.1f} s on one core: scores, and all {n_models * (n_models - 1) // 2:,} "
-        "differences with simultaneous intervals.",
+        f"With {n_models} models, {n_questions:,} questions and {n} labels of each model, the "
+        f"scores and all {n_models * (n_models - 1) // 2:,} differences with simultaneous "
+        f"intervals take {min(seconds):.1f} s on one core.",
     ]
 
 

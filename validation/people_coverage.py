@@ -124,7 +124,7 @@ def lines(n_tables, designs):
     error = 100.0 * np.sqrt(0.0475 / n_tables)
     yield (
         f"Coverage of 95 % intervals in percent, from {n_tables} tables per row (seed 1). The "
-        f"Monte Carlo standard error is {error:.1f}."
+        f"Monte Carlo standard error is {error:.1f} points."
     )
     yield ""
     yield HEAD

@@ -160,7 +160,8 @@ def main() -> None:
         lines = [
             f"### {name}",
             "",
-            f"{frame.shape[0]} models, {frame.shape[1]:,} questions, {known:,} answers.",
+            f"The table has {frame.shape[0]} models, {frame.shape[1]:,} questions and {known:,} "
+            "answers.",
             "",
             "| program | log loss (SE) | calibration error, points | no prediction | CPU s |",
             "|---|---:|---:|---:|---:|",

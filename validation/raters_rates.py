@@ -24,8 +24,8 @@ OUT = Path(__file__).parents[1] / "docs" / "raters_tables.md"
 MANY = 20_000  # things whose mean rating is the true value
 QUALITIES = """\
 With two qualities, estimated logits are smaller than the simulated ones, since the quality that
-raters do not share counts as noise. Intervals of differences on the rating scale remain valid,
-those of severities and discriminations may not. Report differences."""
+raters do not share counts as noise. Intervals of differences on the rating scale remain valid;
+intervals of severities and discriminations may be wrong. Report differences."""
 HALVES = """\
 ### Prediction from half of the conversations
 

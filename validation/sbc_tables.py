@@ -121,17 +121,17 @@ def health(runs: Runs) -> str:
         spent = np.median([float(line["seconds"]) for line in lines])
         if method == "laplace":
             bad = np.mean([float(line["pareto_k"]) > 0.7 for line in lines])
-            how = f"Pareto k above 0.7 in {bad:.1%} of data sets"
+            how = f"Pareto k is above 0.7 in {bad:.1%} of data sets"
         else:
             r_hat = np.quantile([float(line["r_hat"]) for line in lines], 0.9)
             split = np.mean([int(line["divergences"]) > 5 for line in lines])
             how = (
-                f"R-hat below {r_hat:.3f} in nine tenths of data sets, more than 5 divergences in "
-                f"{split:.1%}"
+                f"R-hat is below {r_hat:.3f} in nine tenths of data sets, and {split:.1%} have "
+                "more than 5 divergences"
             )
         said.append(
-            f"* {method}, {model}, {respondents} respondents: {how}; {spent:.2f} s per fit "
-            "(median)."
+            f"* {method}, {model}, {respondents} respondents: {how}. A fit takes "
+            f"{spent:.2f} s (median)."
         )
     return "\n".join(said)
 

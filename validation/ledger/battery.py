@@ -84,10 +84,10 @@ def _ratio_and_information(right: pd.DataFrame, keep: pd.DataFrame) -> Claim:
         held_out=f"rank correlation between halves of the questions {of_ratio:.2f}, for "
         f"meta-information {of_bits:.2f}",
         outcome=beyond(m.interval[0]),
-        verdict="The reason for replacing it is reproduced: M-ratio increases with the proportion "
-        f"of answers kept. The model with the highest, {ratio[top]:.2f}, keeps "
-        f"{100 * kept[top]:.1f} % of its answers. Meta-information does not increase, but is no "
-        "more reliable: so few wrong answers carry little information.",
+        verdict="The reason for replacing M-ratio is reproduced: it increases with the proportion "
+        f"of answers kept. The model with the highest M-ratio, {ratio[top]:.2f}, keeps "
+        f"{100 * kept[top]:.1f} % of its answers. Meta-information does not increase with "
+        "it, but is no more reliable, because so few wrong answers carry little information.",
     )
 
 

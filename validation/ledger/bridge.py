@@ -57,7 +57,7 @@ def claims(data: Path) -> Iterator[Claim]:
             held_out="the line is fitted without Cybench",
             outcome=inside(0.923, bounds),
             verdict=f"Predictions are {np.exp(off.mean()):.1f} times the minutes on average. "
-            f"METR's median as the prediction of every task would be right for {middle} of {n}. "
+            f"METR's median, predicted for every task, would be right for {middle} of {n} tasks. "
             + (
                 "The difficulties were fitted to all answers."
                 if whose == "as published"

@@ -31,7 +31,8 @@ def claims(data: Path) -> Iterator[Claim]:
         outcome="reproduced"
         if all(high >= 0.15 and low <= 0.20 for low, high in loss.interval)
         else "not reproduced",
-        verdict=f"The models are {', '.join(best)}. Always stating a model's accuracy would score "
+        verdict=f"The models are {', '.join(best)}. If each stated "
+        "confidence were the model's accuracy, the Brier scores would be "
         f"{', '.join(f'{v:.3f}' for v in rate * (1.0 - rate))}.",
     )
     ranks = auroc(said.loc[best], right.loc[best], rng=0)
@@ -42,7 +43,8 @@ def claims(data: Path) -> Iterator[Claim]:
         outcome="reproduced"
         if all(low <= 0.65 and high >= 0.55 for low, high in ranks.interval)
         else "not reproduced",
-        verdict="Reproduced means that every interval overlaps .55 to .65, which rounds to .6.",
+        verdict="The claim is reproduced if every interval overlaps .55 to .65, the range that "
+        "rounds to .6.",
     )
     gap = overconfidence(said, right, rng=0).difference
     above = gap.interval[:, 0] > 0.0

@@ -58,8 +58,8 @@ def claims(data: Path) -> Iterator[Claim]:
         published=f"{len(pairs)} horizons",
         found=f"{sum(held)} of {len(pairs)} inside our intervals",
         outcome="reproduced" if all(held) else "not reproduced",
-        verdict="Horizons are over all tasks, with families of tasks as units; nine names were "
-        "matched by hand" + (f". Outside: {', '.join(out)}." if out else "."),
+        verdict="Horizons are over all tasks; intervals treat families of tasks as units. Nine "
+        "names of models were matched by hand" + (f". Outside: {', '.join(out)}." if out else "."),
     )
     ratio = np.log(half["minutes"] / most["minutes"])
     known = np.isfinite(ratio)

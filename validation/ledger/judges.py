@@ -104,8 +104,8 @@ def _pairs(data: Path) -> Iterator[Claim]:
         held_out=f"a worker agrees with the others: "
         f"{shown(100 * worker.value[0], 100 * worker.interval[0], 0)} %",
         outcome=beyond(gpt.interval[0], 0.8),
-        verdict=f"The units are the 13 prompts of {n} pairs. The crowd's prompts and models "
-        "differ from those of MT-Bench, and many models are close.",
+        verdict=f"The interval treats the 13 prompts of the {n} pairs as units. The crowd's "
+        "prompts and models differ from those of MT-Bench, and many models are close.",
     )
     judged = pd.read_csv(data / "llmfao_gpt3_judgements.csv.gz")
     decided = judged[judged["winner"] != "tie"]

@@ -35,7 +35,8 @@ def claims(data: Path) -> Iterator[Claim]:
         published="below 70 %",
         found=f"{shown(100 * top.value[0], 100 * top.interval[0], 1)} % ({found.labels[0]})",
         outcome="reproduced" if top.interval[0, 1] < 0.7 else "inconclusive",
-        verdict="This is for the questions and models used here, without 31 other models.",
+        verdict="This value is for the questions and models used here; 31 other models are "
+        "missing.",
     )
     n = len(found.labels)
     alone = int((found.rank_interval[:, 0] == found.rank_interval[:, 1]).sum())

@@ -25,7 +25,8 @@ def claims(data: Path) -> Iterator[Claim]:
             published=f"{100 * published:.2f} %",
             found=f"{shown(100 * value, 100 * bounds, 1)} %",
             outcome=outcome,
-            verdict=f"{100 * (published - value):.1f} points less than published. "
+            verdict=f"Our value is {100 * (published - value):.1f} points below the "
+            "published one. "
             + (
                 "Sampling of questions explains this difference."
                 if outcome == "reproduced"

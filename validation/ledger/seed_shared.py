@@ -53,10 +53,11 @@ def claims(data: Path) -> Iterator[Claim]:
         outcome="reproduced"
         if all(inside(told, inner[name]) == "reproduced" for name, (told, _) in figures.items())
         else "not reproduced",
-        verdict=f"Simulated are {TABLES} tables with one factor, {QUESTIONS} questions and yes "
-        "rates of 1 to 99 %. Adding half a question to empty cells produces the pattern without a "
-        f"second factor. With margins kept, the shares are {default[0]:.2f} and {default[1]:.2f}. "
-        "Tested against one factor with the same margins, a second is significant in "
+        verdict=f"{TABLES} tables with one factor, {QUESTIONS} questions and yes rates of 1 to "
+        "99 % were simulated. Adding half a question to empty cells produces the pattern without "
+        "a second factor. If margins are kept, the first two factors explain "
+        f"{default[0]:.2f} and {default[1]:.2f} of the variance. "
+        "Tested against one factor with the same margins, a second factor is significant in "
         f"{sum(alarms)} of {_TESTED} tables.",
     )
     permuted = [
