@@ -20,7 +20,7 @@ _NUMERIC = "biuf"
 _LEAST_WEIGHT = 1e-15
 MOST = 2**53
 LARGEST = 1e30  # largest accepted number, so that products and sums of squares are finite
-DRAWS = 10**8  # largest number of draws: all results must fit in memory
+DRAWS = 10**8  # largest number of draws, because all results must fit in memory
 # Smaller numbers are subnormal and have fewer digits, so they are set to 0.
 SMALLEST = float(np.finfo(np.float64).smallest_normal)
 _LONGEST = 80  # maximum number of characters of a value in a message
@@ -181,7 +181,8 @@ def _from_sequence(data: Any, argument: str) -> AnyArray:
         if any(isinstance(row, np.ma.MaskedArray) or _is_table(row) for row in data):
             data = [plain_array(row, argument) for row in data]
         array = np.asarray(data)
-        # [1, "yes"] must not become ["1", "yes"], or messages would show the wrong value.
+        # [1, "yes"] must not become ["1", "yes"], because messages would then show the wrong
+        # value.
         return np.asarray(data, dtype=object) if array.dtype.kind in "US" else array
     except ValueError as error:
         msg = f"{argument} has rows of different lengths: pad missing values with NaN"

@@ -3,7 +3,8 @@
 import shlex
 from pathlib import Path
 
-# Maps a suffix to the function of pandas that reads the format, and the package it needs.
+# Maps a suffix to the pandas function that reads the format, and to the package that this function
+# needs.
 _OTHERS = {
     ".xlsx": ("read_excel", "openpyxl"),
     ".xls": ("read_excel", "xlrd"),

@@ -85,5 +85,5 @@ def delimiter_of(header: str) -> str:
     >>> delimiter_of("model;q1;q2"), delimiter_of("model\tq1"), delimiter_of('"a;b;c",d')
     (';', '\t', ',')
     """
-    # `max` prefers the comma in a tie, because quoted cells may contain semicolons and tabs.
+    # In a tie, `max` returns the comma. Semicolons and tabs may also occur in quoted cells.
     return max(",;\t", key=lambda mark: len(next(csv.reader([header], delimiter=mark), [])))

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars
 
-# Names of columns and dimensions for models, questions or scores. Plurals, capitals, and names
-# followed by "id" or "name" are recognised, too.
+# Names of columns and dimensions for models, questions or scores. Plurals, capital letters, and
+# names followed by "id" or "name" are recognised, too.
 MODELS = (
     "model", "respondent", "person", "subject", "participant", "llm", "system", "examinee",
     "student", "user", "agent",
@@ -215,6 +215,6 @@ def _values(column: "pd.Series[Any]") -> Any:
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
         return column.to_numpy()
     cells = column.astype(object).where(column.notna(), None).tolist()
-    if any(isinstance(cell, str) for cell in cells):  # one text converts all values to text
+    if any(isinstance(cell, str) for cell in cells):  # a single text turns all cells into texts
         return [None if cell is None else str(cell) for cell in cells]
     return cells

@@ -55,7 +55,7 @@ class Record:
     """Base of `Result`, which makes arrays read-only and converts its fields to plain data."""
 
     __slots__ = ()
-    _SAVED: ClassVar[tuple[str, ...]] = ()  # constructor arguments, if they are not the fields
+    _SAVED: ClassVar[tuple[str, ...]] = ()  # constructor arguments, if they differ from the fields
 
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]

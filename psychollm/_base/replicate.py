@@ -209,8 +209,8 @@ class _Parcels:
 
     def _task(self, data: bytes) -> Any:
         config = import_module("dask.config")
-        # The data are sent once, because graphs are slow if each task contains them. Dask warns
-        # about this large task nevertheless.
+        # The data are sent once, because Dask graphs are slow if each task contains the data. Dask
+        # warns about this large task nevertheless.
         with config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             array = np.frombuffer(data, dtype=np.uint8)
             return self._client.submit(_kept, array, key=f"psychollm-{uuid4().hex}")

@@ -30,7 +30,7 @@ from psychollm._base.typeset import Table
 if TYPE_CHECKING:
     import pandas as pd
 
-# Maps the column of a lower bound to those of its upper bound and its estimate.
+# Maps the column of lower bounds to the columns of upper bounds and of estimates.
 Intervals: TypeAlias = Mapping[str, tuple[str, str]]
 
 _MOST_DECIMALS = 8

@@ -130,7 +130,7 @@ class Table:
             latex_text(cell) if heading or not right else latex_text(cell).replace("-", "$-$")
             for cell, right in zip(row, self.numeric, strict=True)
         ]
-        # Restore en dashes, which LaTeX writes as two hyphens; hyphens have become minus signs.
+        # Restore en dashes: LaTeX writes them as two hyphens, which have become minus signs.
         cells = [cell.replace("$-$$-$", "--") for cell in cells]
         # LaTeX would parse a bracket or star at the start of a row as an option of the line break.
         first = "{}" + cells[0] if cells[0].startswith(("[", "*")) else cells[0]

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import Any, Literal
 
 FREE = 1_000_000  # number of objects and lists allowed in a text of any length
-MIN_BYTES = 8  # bytes of text required per further object; usual JSON has about twenty
+MIN_BYTES = 8  # bytes of text required per further object; JSON usually has about twenty
 
 
 def parse_json(

@@ -24,13 +24,13 @@ GROWTH = 2  # number of previous answers per question of the next block
 FEWEST_IN_BLOCK = 10
 _GAIN = 0.998  # a further ability must reduce squared errors by this factor
 _ASKED = 100  # number of a held-out model's answers used for prediction
-_PRIOR_ANSWERS = 4.0  # weight of the item model's estimate of a question's error, in answers
+_PRIOR_ANSWERS = 4.0  # weight, in answers, of the item model's estimate of a question's error
 _LEAST_ERROR, _LARGEST_ERROR = 0.05, 3.0
 _FEWEST_DF, _MOST_DF = 4.0, 200.0
 _SIZES = (50, 100, 200)  # numbers of questions in simulated sessions
 _SESSIONS = 200  # number of sessions of each size, at least one per model
 _LEAST_SCALE, _LARGEST_SCALE = 0.5, 3.0
-_WORST = 16.0  # maximum of squared standardised errors, which limits outliers
+_WORST = 16.0  # maximum of squared standardised errors, which limits the effect of outliers
 
 
 @dataclass(frozen=True, slots=True)

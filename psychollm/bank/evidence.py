@@ -60,7 +60,7 @@ from psychollm._base.types import FloatArray
 Kind = Literal["worse", "better", "different"]
 KINDS: tuple[Kind, ...] = ("worse", "better", "different")
 _STAKE = {"first": 0.5, "baseline": 0.3, "later": 0.2}  # proportion of the stake by kind of window
-_FIRST = (0.5, 0.5)  # division of the first answers' stake: worse, better
+_FIRST = (0.5, 0.5)  # division of the first answers' stake between worse and better
 _KINDS = (0.4, 0.4, 0.2)  # division of a window's stake among worse, better, different
 _LINEAR = np.array([0.12, 0.3, 0.75])
 _SQUARE = np.array([0.2, 0.5, 0.8])

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _N_FOLDS = 8
 _FEWEST_MODELS = 5
 _FEWEST_QUESTIONS = 20
-_FEATURES = 2  # number of features that define similar neighbours
+_FEATURES = 2  # number of features by which similar questions are found
 _PREDICTORS = {0: "item means", 1: "2PL"}
 
 

@@ -128,8 +128,8 @@ class PairedAnswers(Result):
     """Binary confidence and correctness of the same models on the same questions."""
 
     # `yes` and `correct` are 0 if `present` is False, so that sums and products skip missing
-    # values. `said` also includes answers without correctness, because a vote counts even if
-    # correctness is unknown; `right` also includes correctness without a yes or no.
+    # values. `said` also includes answers of unknown correctness, because they count as votes;
+    # `right` also includes correctness that is known without a yes or no.
 
     yes: FloatArray  # (models, questions) 1 if both are known and the answer is yes
     correct: FloatArray  # (models, questions) 1 if both are known and the answer is correct

@@ -25,7 +25,7 @@ class WritePrompts(Command):
     out: Path = option("file of the prompts", "FILE.jsonl")
     json: bool = option("print only a summary as JSON", default=False)
     quiet: bool = option("print nothing", default=False)
-    # all typed arguments; a source uses only those that it declares
+    # all arguments of the command line; a source uses only those that it declares
     typed: argparse.Namespace = field(metadata={"typed": False})
 
     @classmethod

@@ -169,8 +169,8 @@ class Run(Command):
         from psychollm.cli.collect import exit_code
         from psychollm.cli.standing_in import StandIns, held_against
 
-        # Check the options of the study first; otherwise it might reject an option after requests
-        # have been paid for.
+        # Check the options of the study first; otherwise the study might reject an option after
+        # requests have been paid for.
         check_count("--null", self.null, low=19 if self.study == "semantic_calibration" else 1)
         check_count("--bootstrap", self.bootstrap, low=2)
         check_fraction("--level", self.level)

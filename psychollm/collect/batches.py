@@ -383,8 +383,8 @@ class BatchLane:
         for name, job in jobs.items():
             outcome = found.get(name)
             lost = outcome is None or outcome.status is None
-            # Requests that the server reports as unprocessed cost nothing. Requests that its
-            # report lacks may have been processed and charged.
+            # Requests that the server reports as unprocessed cost nothing. Requests that are
+            # missing from the server's report may have been processed and charged.
             gone = Kind.LOST if outcome is None and why is None else Kind.EXPIRED
             said = why or (outcome.why if outcome else None) or "the batch has no result for it"
             exchange = Exchange(

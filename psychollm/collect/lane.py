@@ -71,7 +71,7 @@ class Allowance:
 
     per_minute: float | None
     saved_seconds: float = 1.0
-    free_at: float = field(default=-1e18)  # time when all units taken so far are available
+    free_at: float = field(default=-1e18)  # time from which all units taken so far are available
 
     def take(self, units: float, *, now: float) -> float:
         """Take units, and return the number of seconds until these units are available."""
@@ -143,7 +143,7 @@ class _Pending:
     """A job with the number of its failures in this run."""
 
     job: Job
-    tries: int = 0  # number of failures that count as retries
+    tries: int = 0  # number of failures that count towards the limit of retries
     busy: int = 0  # number of times that the server was busy or unreachable
 
 

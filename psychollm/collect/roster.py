@@ -41,7 +41,7 @@ class Endpoint:
     url: str = ""  # empty for models in this process
     wire: str = "openai-chat"
     key: str | None = None  # name of the environment variable with the secret
-    key_command: str | None = None  # prints the secret; run again if the server rejects it
+    key_command: str | None = None  # command that prints the secret; rerun if it is rejected
     stream: bool = False  # whether to request replies as streams
     device: str = "auto"  # device of models in this process: "cpu", "cuda:1", "auto"
     batch: bool = False  # whether requests are submitted in batches

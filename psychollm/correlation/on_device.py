@@ -17,7 +17,7 @@ from psychollm.kernels.bivariate import NODES_20, TWO_PI, WEIGHTS_20
 from psychollm.kernels.tetrachoric import FAR, INTERIOR, PANEL_RATIO
 
 PIECE = 1 << 20  # pairs per block: 8 MB per array
-STEPS = 5  # number of iterations; the kernels solve pairs that have not converged
+STEPS = 5  # number of iterations; the kernels solve pairs that have not converged by then
 LEAST = PANEL_RATIO**2
 ROUNDING = 1e-14  # relative rounding error of the integral
 CLOSE = 5e-13  # largest accepted error of the root t

@@ -470,7 +470,7 @@ def delta_interval(matrix: FloatArray, se: FloatArray, level: float) -> FloatArr
 def profile_interval(matrix: FloatArray, counts: PairCounts, level: float) -> FloatArray:
     """Return likelihood-ratio intervals (k, k, 2), from counts without continuity correction."""
     # The interval contains all rho whose profile log-likelihood is within half a chi-square
-    # quantile (1 df) of the maximum. With an empty cell the maximum is at -1 or 1, and only the
+    # quantile (1 df) of the maximum. With an empty cell, the maximum is at -1 or 1, and only the
     # opposite end of the interval is estimated. Unequal weights widen the interval by their design
     # effect.
     out = np.empty((*matrix.shape, 2))

@@ -152,7 +152,7 @@ def valid(runs: Sequence[Run]) -> tuple[list[Run], list[LeftOut]]:
 
 
 def _key(run: Run) -> tuple[str, ...]:
-    # Some logs do not name the task, so runs with an identity are compared without the task.
+    # Some logs do not name the task, so the task is ignored if runs have an identity.
     return (run.format, run.identity, run.model, "" if run.identity else run.task)
 
 

@@ -93,7 +93,7 @@ def suspects(values: FloatArray) -> FloatArray:
     low, high = core[0], core[-1]
     above, below = is_code & (v > high), is_code & (v < low)
     if shares:
-        beyond = v[~inside & (v > 0.0) & ~is_code]  # values of a scale that exceeds 1
+        beyond = v[~inside & (v > 0.0) & ~is_code]  # values of a scale that extends beyond 1
         above &= v > max(high, beyond.max(initial=0.0)) + 2.0
         below &= (v < -1.0) | (2 * n <= n[inside].min())
     else:

@@ -49,7 +49,7 @@ class Planes:
     columns: Labels
 
     def counts(self) -> tuple[FloatArray, ...]:
-        """Return the counts joint, yes and n of pairs of rows (k, k), as in `PairCounts`."""
+        """Return `joint`, `yes` and `n` of `PairCounts` for all pairs of rows, (k, k) each."""
         return plane_counts(self.yes, self.answered, len(self.columns))
 
 

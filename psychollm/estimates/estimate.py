@@ -197,8 +197,8 @@ class Estimate(Result):
     @property
     def pilot_df(self) -> FloatArray | None:
         """Degrees of freedom of the standard errors for planning another study (models,)."""
-        # Degrees of freedom are known only where a score interval is too short for planning; see
-        # `Criterion`.
+        # Degrees of freedom are set only for estimates whose score intervals are too short for
+        # planning; see `Criterion`.
         return self._pilot_df
 
     @property

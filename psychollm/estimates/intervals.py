@@ -109,7 +109,7 @@ def wilson(successes: Any, n: Any, *, level: float = 0.95, df: Any = np.inf) -> 
         rate = np.where(size > 0, hits / size, np.nan)
         centre = (hits + 0.5 * square) / (size + square)
         spread = np.sqrt(square * (hits * (1.0 - rate) + 0.25 * square)) / (size + square)
-    # With 0 or n successes one bound is exactly 0 or 1, which rounding could miss.
+    # With 0 or n successes, one bound is exactly 0 or 1, which rounding could miss.
     known = (size > 0) & ~np.isnan(square)
     lower = np.where(hits == 0, 0.0, np.clip(centre - spread, 0.0, rate))
     upper = np.where(hits == size, 1.0, np.clip(centre + spread, rate, 1.0))
@@ -149,7 +149,7 @@ def clopper_pearson(successes: Any, n: Any, *, level: float = 0.95) -> FloatArra
     """
     hits, size = counts_of({"successes": successes, "n": n})
     tail = 0.5 - 0.5 * check_fraction("level", level)
-    # With 0 or n successes one bound is 0 or 1 by definition, and is not a beta quantile.
+    # With 0 or n successes, one bound is 0 or 1 by definition, not a beta quantile.
     lower = np.where(hits > 0, betaincinv(np.maximum(hits, 1.0), size - hits + 1.0, tail), 0.0)
     room = np.maximum(size - hits, 1.0)
     upper = np.where(hits < size, betaincinv(hits + 1.0, room, 1.0 - tail), 1.0)

@@ -322,7 +322,7 @@ def accelerated_em(
 
 def curvature(problem: Problem, point: Point, grid: Grid, *, step: bool = False) -> Matrix | None:
     """Return the factored observed information; None if it is not positive definite."""
-    # For a Newton step the information is less exact, and it is made positive definite if
+    # For a Newton step, the information is less exact, and it is made positive definite if
     # necessary.
     pieces = parts(problem, point.parameters, grid, point.state.counts, point.observed, rough=step)
     build = dense_curvature if pieces.dense else low_rank_curvature

@@ -39,9 +39,10 @@ import numpy as np
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.kernels._jit import njit
 
-# The sets of free coefficients are, in this order, both, the intercept, the slope, and none.
+# The sets of free coefficients are, in this order: both, the intercept only, the slope only, none.
 LINE, INTERCEPT, SLOPE, FIXED = 0, 1, 2, 3
-# The penalty covers, in this order, no coefficient, the intercept, and both coefficients.
+# The three penalties apply, in this order, to no coefficient, to the intercept only, and to both
+# coefficients.
 NO_PENALTY, PENALTY_INTERCEPT, PENALTY_LINE = 0, 1, 2
 # `classify` returns one of the following values.
 EMPTY, ONE_CLASS, ONE_VALUE, SEPARATED, ORDINARY = 0, 1, 2, 3, 4
@@ -295,8 +296,8 @@ _TOLERANCE = 1e-9
 @njit
 def _bound(data, best, top, which, others, penalty, reach):
     """Return the bound of coefficient `which` while the `others` are free, by equation (2)."""
-    # `reach` contains the signed distance from the estimate to the bound, computed as if the
-    # profile were a parabola, and z.
+    # `reach` is a pair: the signed distance from the estimate to the bound (computed as if the
+    # profile were a parabola), and z.
     step, z = reach
     theta = best.copy()
     near, near_root = 0.0, 0.0  # distance at which the root of the deviance is below z

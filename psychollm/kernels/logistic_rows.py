@@ -19,7 +19,7 @@ import numpy as np
 from psychollm.kernels._jit import njit
 from psychollm.kernels.symmetric import cholesky, solve_factored
 
-PROBIT = math.pi / 8.0  # factor of the variance in the probit approximation of a mean logistic
+PROBIT = math.pi / 8.0  # factor of the variance in the approximation of a mean logistic function
 LONGEST = 1.5  # longest step of a coefficient; the quadratic approximation fails beyond it
 LARGEST_LEVERAGE = 0.9  # largest leverage of an item's own score on its probability
 
@@ -53,7 +53,8 @@ def newton_rows(scores, units, prior, steps, beta, covariance):
             at = 0
             for a in range(p):
                 for b in range(a + 1):
-                    # With the w x' beta that `_derivatives` adds, this subtracts w S beta of (1).
+                    # The part w x x' beta cancels the term that `_derivatives` adds; the part w S
+                    # beta of (1) remains.
                     gradient[a] -= packed[at] * beta[r, b]
                     if b < a:
                         gradient[b] -= packed[at] * beta[r, a]

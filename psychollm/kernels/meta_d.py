@@ -229,7 +229,7 @@ def _fit(
     ratio = out[CRITERION] / out[D_PRIME] if scaled else 0.0
     point, best = np.empty(used[0] + used[1]), np.empty(used[0] + used[1])
     gradient, hessian = np.empty(point.size), np.empty((point.size, point.size))
-    # One start suffices unless the criterion is outside the two means, where (1) may have several
+    # One start suffices if the criterion is between the two means; otherwise, (1) may have several
     # maxima.
     outside = abs(out[CRITERION]) > 0.5 * out[D_PRIME]
     for m in (out[D_PRIME], 0.25 * out[D_PRIME], -1.0, 1.0, -3.0):

@@ -43,7 +43,7 @@ def normal_grid(n: int) -> tuple[FloatArray, FloatArray]:
 def normalise_rows(joint: FloatArray) -> FloatArray:
     """Turn log joint densities (u, Q) into posteriors in place; return log marginals (u,)."""
     # The value that is subtracted before taking exponentials need not be the exact maximum. Within
-    # two nodes of its peak a log density falls by at most a few units, so a search over every
+    # two nodes of its peak, a log density falls by at most a few units, so a search over every
     # fourth node and the last one suffices.
     top = np.maximum(joint[:, ::SPARSE].max(axis=1), joint[:, -1])
     joint -= top[:, None]

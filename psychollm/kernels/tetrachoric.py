@@ -55,7 +55,7 @@ MAX_STEPS = 60
 # |a| and |b| are at most FAR.
 PANEL_RATIO = 0.35
 FAR = 4.5
-NEAR = 0.5 * FAR * FAR  # of (a - b)^2 / 8 and of a b / 2
+NEAR = 0.5 * FAR * FAR  # limit of (a - b)^2 / 8 and of a b / 2
 
 
 @njit
@@ -159,8 +159,8 @@ def _solve(t, residual, orientation, gap, product):
 @njit
 def smallest_first(n11, n10, n01, n00, tau1, tau2):
     """Change signs so that the quadrant (X > a, Y > b) has the smallest count."""
-    # Returns that count, the opposite one, (X > a, Y <= b), (X <= a, Y > b), a, b, and the factor
-    # of the correlation.
+    # Returns the counts of this quadrant, of the opposite one, of (X > a, Y <= b) and of (X <= a,
+    # Y > b), then a, b, and the factor of the correlation.
     small = min(min(n11, n00), min(n10, n01))
     if n11 == small:
         return n11, n00, n10, n01, tau1, tau2, 1.0

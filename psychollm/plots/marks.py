@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from psychollm.estimates.estimate import Estimate
 
-MOST_CELLS = 1_600  # cells of larger matrices are smaller than a pointer
+MOST_CELLS = 1_600  # cells of larger matrices are smaller than a mouse pointer
 _CORNERS = 60  # largest number of points of a curve
 
 

@@ -65,7 +65,8 @@ class Asked:
         """The common prefix of all prompts, if the model can continue from it."""
         body, rows = self.body, self.encoded.rows
         longest = max(map(len, rows))
-        # With a limited attention window, padding after a prefix could push it out of the window.
+        # With a limited attention window, padding after the prefix could push the prefix out of
+        # the window.
         far = body.window is not None and longest >= body.window
         # Hooks may depend on token positions, so they require full prompts.
         usable = body.plain and body.rotary and not far and not body.hooked

@@ -114,7 +114,7 @@ def saved_fields(kind: type) -> tuple[str, ...]:
     if issubclass(kind, Record) and kind._SAVED:
         return kind._SAVED
     if is_dataclass(kind):
-        computed = issubclass(kind, Record)  # a result computes the missing fields
+        computed = issubclass(kind, Record)  # results compute fields that are not arguments
         return tuple(field.name for field in fields(kind) if field.init or not computed)
     return tuple(kind._fields)  # type: ignore[attr-defined]
 

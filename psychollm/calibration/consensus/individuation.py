@@ -253,7 +253,7 @@ def individuation(
     Returns
     -------
     Individuation
-        Values are NaN with a reason for a model without variation in its answers or in its
+        Values are NaN, with a reason, for a model without variation in its answers or in its
         correctness. If a cell of the 2 x 2 table of answer and correctness is empty, the odds
         ratio is Firth's penalised estimate and is flagged `SEPARATED`. The likelihood ratio test
         remains valid with an empty cell.

@@ -55,7 +55,7 @@ class PairwiseCalibration(Result):
     difference: FloatArray  # (models, models) value of (1), NaN if no question qualifies
     se: FloatArray  # (models, models)
     interval: FloatArray  # (models, models, 2) Bonett-Price intervals
-    n: FloatArray  # (models, models) number of questions: row yes, column no
+    n: FloatArray  # (models, models) questions with a yes of the row and a no of the column model
     base_rate: FloatArray  # (models, models) difference over all common questions
     expected: FloatArray  # (models, models) difference expected without self-knowledge
     excess: FloatArray  # (models, models) difference - expected
@@ -238,8 +238,7 @@ def _by_base_rate(
     table: _Table, base_rate: FloatArray, both: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return each question's sum of expected differences over disagreements, with its error."""
-    # Each question influences the sum through the base rates; this influence is its sampling
-    # error.
+    # The error of a question is its influence on the sum through the base rates.
     rate = np.nan_to_num(base_rate)
     foreseen = (table.yes * (rate @ table.no)).sum(axis=0)
     share = _ratio(table.yes @ table.no.T, both)

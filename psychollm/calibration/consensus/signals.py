@@ -60,7 +60,7 @@ class CutSignal:
         return np.asarray(0.5 * (1.0 + hits - alarms), dtype=np.float64)
 
 
-_N_CODES = 7  # classes: not used; wrong (no, tied, yes); correct (no, tied, yes)
+_N_CODES = 7  # not used; wrong with no, tied or yes; correct with no, tied or yes
 
 
 def cut_signal(cut: FloatArray, correct: FloatArray, used: BoolArray) -> CutSignal:

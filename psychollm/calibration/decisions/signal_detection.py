@@ -123,7 +123,7 @@ def signal_detection(
     Returns
     -------
     SignalDetection
-        Values are NaN with a reason for a model that is always or never correct. Intervals of d'
+        Values are NaN, with a reason, for a model that is always or never correct. Intervals of d'
         and c use Gourevitch and Galanter's variance; the rates have Wilson intervals. With weights
         or clusters, all intervals are estimated from the resamples.
 

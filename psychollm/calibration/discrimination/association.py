@@ -113,7 +113,7 @@ def somers_d(
     Returns
     -------
     Estimate
-        Values are NaN with a reason for a model that is always or never correct.
+        Values are NaN, with a reason, for a model that is always or never correct.
 
     Raises
     ------

@@ -134,7 +134,7 @@ def confidence_information(
     Returns
     -------
     ConfidenceInformation
-        Values are NaN with a reason for a model that is always or never correct. For constant
+        Values are NaN, with a reason, for a model that is always or never correct. For constant
         confidence the value is 0 with the reason `CONSTANT`.
 
     Raises

@@ -369,7 +369,7 @@ def auroc(
     Returns
     -------
     Estimate
-        Values are NaN with a reason for a model that is always or never correct. For a constant
+        Values are NaN, with a reason, for a model that is always or never correct. For a constant
         score the value is 0.5 with the reason `CONSTANT`.
 
     Raises
@@ -437,7 +437,7 @@ def average_precision(
     Returns
     -------
     Estimate
-        Values are NaN with a reason for a model without any correct answers (or errors) to
+        Values are NaN, with a reason, for a model without any correct answers (or errors) to
         retrieve.
 
     Raises

@@ -124,7 +124,7 @@ def type2_roc(
     Returns
     -------
     Type2ROC
-        Values are NaN with a reason for a model that is always or never correct. The bands are
+        Values are NaN, with a reason, for a model that is always or never correct. The bands are
         Wilson intervals with the bootstrap variance, made monotone. The bands are pointwise: each
         interval covers the hit rate at one false-alarm rate.
 

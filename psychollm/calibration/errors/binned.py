@@ -254,7 +254,7 @@ def _shared(tally: Tally, binning: Binning, norm: Norm) -> _Shared:
     share = size[0] / n
     distance, square = gap[0] / size[0], _square_residuals(tally, bins) / size[0] ** 2
     value, strays = _norm(distance, share, norm), _strays(square, share, norm)
-    # If all gaps are zero their direction is undefined, so the direction of the noise is used.
+    # If all gaps are zero, their direction is undefined, so the direction of the noise is used.
     around = np.sqrt(square)
     noise = _norm(around, share, norm)
     shape = distance / value if value > 0.0 else around / noise if noise > 0.0 else around

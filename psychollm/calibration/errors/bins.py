@@ -109,8 +109,8 @@ def mass_index(level: IntArray, counts: FloatArray, n_bins: int, *, left: bool) 
     """Return the mass bin of each group (groups,) without splitting ties."""
     through = np.cumsum(np.bincount(level, counts))
     before = np.concatenate([[0.0], through[:-1]])
-    # Whole counts are exact, but weights have rounding errors. The tolerance prevents these errors
-    # from moving an edge.
+    # Sums of whole counts are exact, but sums of weights have rounding errors. The tolerance
+    # prevents these errors from moving an edge.
     position = n_bins * (through if left else before) / through[-1:]
     index = np.ceil(position - _ROUNDING) - 1 if left else np.floor(position + _ROUNDING)
     index = np.clip(index, 0, n_bins - 1)

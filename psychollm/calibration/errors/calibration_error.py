@@ -72,7 +72,7 @@ def short(tally: Tally) -> float:
     r"""Return the correction factor for the noise of resamples, :math:`\sqrt{n / (n - 3)}`."""
     # Resamples of n answers have the variance of the sample, which is (n - 1) / n times that of
     # the population. The t distribution with n - 1 degrees of freedom has variance (n - 1) / (n -
-    # 3). For clusters only the first factor is used, because the percentile levels already allow
+    # 3). For clusters, only the first factor is used, because the percentile levels already allow
     # for the tails (`estimates.clustered`).
     if tally.cluster is None:
         return float(np.sqrt(1.0 + 3.0 / max(tally.n - 3.0, 1.0)))

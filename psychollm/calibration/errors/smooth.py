@@ -257,7 +257,7 @@ def smooth_calibration_error(
     Returns
     -------
     SmoothCalibrationError
-        Values are NaN with a reason for a model without answers.
+        For a model without answers, values are NaN, with a reason.
 
     Raises
     ------
@@ -355,7 +355,7 @@ def _shared(tally: Tally, sigma: float | None, *, curve: bool) -> _Shared:
         start=max(value, grid.finest),
         bandwidth=bandwidth,
         own=own,
-        # If all gaps are zero their direction is undefined, so a constant gap is used.
+        # If all gaps are zero, their direction is undefined, so a constant gap is used.
         shape=own / value if value > 0.0 else np.ones_like(own),
         scale=scales(value, noise),
         short=short(tally),
@@ -366,8 +366,8 @@ def _shared(tally: Tally, sigma: float | None, *, curve: bool) -> _Shared:
 def _expected_bandwidth(tally: Tally, n: float) -> float:
     """Return the approximate error under calibration."""
     # If confidences are uniformly distributed and an answer has variance v, s of (1) is about
-    # :math:`(v / (\pi^{3/2} \sigma n))^{1/2}`. With few distinct confidences, s is at most the
-    # mean absolute gap.
+    # (v / (pi^(3/2) sigma n))^(1/2). With few distinct confidences, s is at most the mean absolute
+    # gap.
     counts = tally.correct + tally.wrong
     variance = counts * tally.values * (1.0 - tally.values)
     even = np.cbrt(variance.sum() / (np.pi**1.5 * n**2))

@@ -158,7 +158,7 @@ def overconfidence(
     Returns
     -------
     Overconfidence
-        Values are NaN with a reason for a model without answers.
+        For a model without answers, values are NaN, with a reason.
 
     Raises
     ------

@@ -85,7 +85,7 @@ def brier(
     Returns
     -------
     Estimate
-        Values are NaN with a reason for a model without answers.
+        For a model without answers, values are NaN, with a reason.
 
     Raises
     ------
@@ -208,8 +208,8 @@ def brier_skill(
     Returns
     -------
     Estimate
-        Values are NaN with a reason for a model without answers, and for a model that is always or
-        never correct.
+        Values are NaN, with a reason, for a model without answers, and for a model that is always
+        or never correct.
 
     Raises
     ------

@@ -207,7 +207,7 @@ def risk_at_coverage(
     Returns
     -------
     Estimate
-        Values are NaN with a reason for a model without answers.
+        For a model without answers, values are NaN, with a reason.
 
     Raises
     ------

@@ -30,7 +30,7 @@ from scipy.special import exp1, logsumexp, ndtr
 from psychollm._base.types import FloatArray
 from psychollm.kernels.meta_d_group import LOG_L, MODE, VARIANCE, profile
 
-_LOWEST, _HIGHEST = -5.0, 3.0  # range of log M, outside which likelihoods are constant
+_LOWEST, _HIGHEST = -5.0, 3.0  # range of log M; likelihoods are constant outside it
 _POINTS_PER_SE = 8.0
 _WIDEST_STEP = 0.02
 _MOST_POINTS = 2000

@@ -45,7 +45,7 @@ class Fits:
 
     tables: FloatArray  # (n, 2 classes, 2 responses, ratings) counts
     padding: float  # number added to each cell
-    scaled: bool  # whether meta-c is c meta-d'/d' instead of c
+    scaled: bool  # whether meta-c is c times meta-d' / d' instead of c
     raw: FloatArray  # (n, kernel.COLUMNS)
     criteria: FloatArray  # (n, 2 responses, ratings - 1) increasing on the axis of evidence
 

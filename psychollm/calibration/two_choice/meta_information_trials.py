@@ -144,8 +144,8 @@ def meta_information(
     Returns
     -------
     MetaInformation
-        Values are NaN with a reason for a model that is always or never correct. Ratios are NaN if
-        d' is at most 0.1. For constant ratings the value is 0 with the reason `CONSTANT`.
+        Values are NaN, with a reason, for a model that is always or never correct. Ratios are NaN
+        if d' is at most 0.1. For constant ratings the value is 0 with the reason `CONSTANT`.
 
     Raises
     ------

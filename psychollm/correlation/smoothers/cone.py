@@ -31,9 +31,9 @@ from psychollm._base.types import FloatArray
 
 # Largest rounding error of zero eigenvalues for k up to 1,000.
 ROUNDING = 1e-12
-# The R package psych first tests for an eigenvalue below 2.2e-16. For a singular matrix this
-# threshold is below rounding error, and the outcome of the test is arbitrary; only the package's
-# second threshold is used here.
+# The R package psych first tests for an eigenvalue below 2.2e-16. For a singular matrix, this
+# threshold is below rounding error, and the outcome of the test is arbitrary; therefore, only the
+# package's second threshold is used here.
 TOO_SMALL = 1e-12
 RAISED_TO = 100 * TOO_SMALL
 

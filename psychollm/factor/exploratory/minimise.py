@@ -57,9 +57,10 @@ def multistart(
     tolerance: float,
 ) -> Lowest[End]:
     """Descend from eight starts, then from more if needed, and keep the lowest minimum."""
-    # `descend` maps starts (b, ...) to final values, infinite without convergence, and other
+    # `descend` maps starts (b, ...) to final values (infinite without convergence) and other
     # results. Values that differ by more than `tolerance` (relative to the lowest value if that
-    # exceeds 1) are different minima. The first start that reaches the lowest minimum is kept.
+    # exceeds 1) count as different minima. The first start that reaches the lowest minimum is
+    # kept.
     ends: list[End] = []
     values = np.empty(0)
     minima, best = 1, 0

@@ -30,8 +30,8 @@ from psychollm.kernels.ordered_nulls import (
 )
 
 Scheme: TypeAlias = Literal["within_model", "within_question"]
-# For each kind of rows, the scheme that preserves their yes rates, and the scheme that preserves
-# the yes rates of units.
+# For each kind of rows: the scheme that preserves the yes rates of rows, and the scheme that
+# preserves the yes rates of units.
 SCHEMES: dict[Axis, tuple[Scheme, Scheme]] = {
     "models": ("within_model", "within_question"),
     "questions": ("within_question", "within_model"),

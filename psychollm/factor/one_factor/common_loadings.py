@@ -281,7 +281,7 @@ def _replicate(
         answers = (latent > cut[:, None]).astype(np.float64)
         tables.append(Responses(np.where(gaps, np.nan, answers)))
     with catch_warnings():
-        simplefilter("ignore", ConvergenceWarning)  # simulated tables need not converge
+        simplefilter("ignore", ConvergenceWarning)  # convergence is not required
         try:
             return _distance(_of_common(tables)[1]).mean_square
         except ShapeError:

@@ -260,7 +260,7 @@ class ResidualTest(Null):
         Names of the models.
     """
 
-    # The statistic is a single number, so these fields are not arrays as in `Null`.
+    # These fields are arrays in `Null`, but here the statistic is a single number.
     observed: float  # type: ignore[assignment]
     p_value: float  # type: ignore[assignment]
     p_value_se: float  # type: ignore[assignment]

@@ -34,7 +34,7 @@ class Askable:
     ('q1', '')
     """
 
-    question: Question  # without correct answers if none exists or is known
+    question: Question  # contains no correct answers if none exist or none are known
     should_abstain: bool
     scenario: str = ""  # reason why the question or its counterpart is unanswerable
     pair: str = ""  # shared by a question and its counterpart

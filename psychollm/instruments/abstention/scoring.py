@@ -186,8 +186,8 @@ _GRADES = {"correct": 1.0, "wrong": 0.0}
 
 def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> AbstentionScores:
     """Score the parsed replies of one model."""
-    # The prompts may include a judge's prompts, or may be only a judge's prompts. In the second
-    # case there are no scores by rule.
+    # The prompts may include a judge's prompts, or consist only of them. In the second case, there
+    # are no scores by rule.
     by_key = dict(zip((one.key for one in prompts), aligned(prompts, readings), strict=True))
     rows = _rows(prompts)
     about = [prompt.about for prompt in rows.values()]

@@ -254,7 +254,7 @@ _MEASURED_AFTER = re.compile(
     r"[^,;.!?\n]{0,40}?(?:[:=(]|\b(?:is|at|are))\s?(?:about |only )?[0-9]"
 )
 
-# After these words a value is a probability of error: "a 30 % chance that I'm wrong", "certain
+# After these words, a value is a probability of error: "a 30 % chance that I'm wrong", "certain
 # that I don't know".
 _ERROR = (
     r"wrong|mis\w{3,}|guessing|incorrect\w*|inaccurate|mistak\w+|error|errors|err|erring|false|untrue|not (?:right|correct|true|know)|backwards?|mix\w* up|confus\w+|uncertain\w*|unsure"

@@ -216,7 +216,7 @@ def _line(text: str, start: int) -> str:
     return text[start : start + _LONGEST].partition("\n")[0].strip(f" \t{OPEN}{CLOSE}")
 
 
-# In "So she was seventeen" the words before the value are dropped.
+# In "So she was seventeen", the words before the value are dropped.
 _SUBJECT = re.compile(
     r"(?i)^(?:he|she|it|they|sie|er|elle|il|ella|él|lei|lui|ela|ele|zij|hij|ona|on|она|он) (?:is|was|are|were|had|has|have|ist|war|était|est|avait|tenía|era|tinha|was|miała?|było|был[аои]?)(?=\s(?:[0-9]|[^\W\d_]+\W*$))\s"
 )

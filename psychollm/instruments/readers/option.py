@@ -77,10 +77,10 @@ _JOINED = re.compile(rf"\s*(?:,|/|&|\+|(?:{OR}|and|und|et|y|e)(?!\w))\s*")
 _NAMED = re.compile(
     r"(?i)\b(?:plan|vitamine?|hepatitis|influenza|grade:?|class|exhibit|schedule|appendix|annex|question|item|case|claim|scenario|mr\.?|mrs\.?|ms\.?|dr\.?|points?|section|group|type|team|phase|stage|figure|table|size|level|gate|room|building|line|side|angle|vertex|node|block|company|player|person|train|car|box|bag|tank|pipe|worker|machine|town|city|note|key of|e\.g\.|cf\.|see|suppose|let|given)\s$|(?:ビタミン|维生素|비타민)\s?$"
 )
-# These letters do not name an option, as in "A.I." or "A: I'm not sure", where A means "answer".
+# In abbreviations and initials ("A.I.", "D. Hume"), letters do not name an option.
 _ABBREVIATED = re.compile(r"\.(?:[A-Za-z]{1,3}(?!\w)|\s?[A-Z]\.(?!\s*$)|\s[A-Z]\.?\s[A-Z][a-z])")
 _INITIAL, _SURNAME = re.compile(r"(?<!\w)[A-Z]\.\s?$"), re.compile(r"\.\s[A-Z][a-z]")
-# With these words between them, letters denote objects or a range of options.
+# Letters with these words between them denote objects or a range of options.
 _RELATED = re.compile(
     r"(?i:\s(?:vs\.?|versus|or something|or so)\b)|\s[0-9]+[.):]\s|\.\s(?!it|this|that|there|he|she|they|we|all|most)[a-z]+\s(?:is|are|was|were|can|has|have)\b|"
     r"\s?(?:(?:to|through|bis|à)\s|[-–→∪∩=<>≤≥⇒∧∨])\s?(?:point\s)?[A-Z](?!\w)|\s?[=<>≤≥]\s?[0-9]"

@@ -69,7 +69,7 @@ _OR = rf"(?:/|\||,?\s+(?:{OR})\s+)"
 _PAIR = re.compile(
     rf"(?<![{WORD}'])(?:y\s?/\s?n(?![{WORD}])|evet m[iı],?\s(?:yoksa\s)?hayır m[ıi](?![{WORD}])|(?P<one>{_WORDS})\s?{_OR}\s?(?P<other>{_WORDS})(?![{WORD}']))"
 )
-# This text may follow "no" if "no" is an answer: up to the end of its clause, or without a comma.
+# Text after a "no" that is an answer: the end of its clause, or words that follow without a comma.
 _ENDS = re.compile(rf"\s*(?:$|[^{WORD}\s'])")
 _FOLLOWS = re.compile(
     r"\s+(?:i|i'm|i'd|i've|we|it|it's|he|she|they|you|that|this|hoor|sorry|sir|madam|because|since|as|but|not"

@@ -41,7 +41,7 @@ _LAST_LINE = (
     "words as possible."
 )
 FIRST = f"Answer the question. {_LAST_LINE}"
-# Self-introductions of users that are irrelevant to the answer.
+# Self-introductions of users; they are irrelevant to the answer.
 INTRODUCTIONS: tuple[str, ...] = (
     "I teach this subject at a university.",
     "I am twelve years old and have only just heard of this.",

@@ -43,8 +43,8 @@ def with_prelude(
     rng: np.random.Generator, units: Sequence[Unit], label: str, into: str
 ) -> tuple[tuple[Unit, ...], tuple[tuple[str, ...], ...]]:
     """In half of the cases, insert before the last step a step that the rules cover."""
-    # In the inserted step, a passer with this label moves its load to the unit `into`. The order
-    # of units is random; without an inserted step the tuple of steps is empty.
+    # In the inserted step, the unit with this label passes its load to the unit `into`. The order
+    # of units is random; without an inserted step, the tuple of steps is empty.
     told = list(units)
     steps: tuple[tuple[str, ...], ...] = ()
     if rng.random() < 0.5:

@@ -45,7 +45,7 @@ class RuleWorldScores(Scores):
     )
 
     items: tuple[str, ...]
-    structures: tuple[str, ...]  # labels of items that surface forms share
+    structures: tuple[str, ...]  # item labels, shared by all surface forms of an item
     skins: tuple[str, ...]
     types: tuple[str, ...]
     families: tuple[str, ...]

@@ -196,8 +196,8 @@ def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> RuleWor
 
 def response(prompt: Prompt, reading: Reading) -> str | None:
     """Return the response as a word for tables; None if unknown."""
-    # The word is correct, wrong or refusal for an integer; otherwise it is the reaction to the
-    # undefined word, or the kind of the chosen statement.
+    # For an integer, the word is "correct", "wrong" or "refusal"; otherwise it is the reaction to
+    # the undefined word, or the kind of the chosen statement.
     if reading.outcome is Outcome.REFUSED:
         return REFUSAL
     if not reading.answered:

@@ -55,7 +55,7 @@ Replies: TypeAlias = Sequence[Replied]
 Place: TypeAlias = tuple[str, int, str]
 
 
-# Prompts of these parts and stages of instruments do not ask for an answer.
+# These parts and stages of instruments have prompts that do not ask for an answer.
 _ASIDE = frozenset({"predict", "judge", "wager", *ARMS, "revised"})
 
 

@@ -241,7 +241,7 @@ TOLERANCE = 1e-8  # smallest tolerance of the gradient
 ROUNDING = 1e-12  # rounding error of the gradient, per respondent
 LONGEST = 1.0  # largest change of a parameter in one step
 SLACK = 1e-13
-# multiples of the diagonal, added in turn until the step raises the objective
+# multiples of the diagonal; they are added in turn until the step raises the objective
 DAMPING = (0.0, *np.geomspace(1e-3, 1e8, 12))
 
 

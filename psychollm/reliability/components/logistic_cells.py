@@ -135,9 +135,9 @@ class CellTable(NamedTuple):
 
 def _tabulated(sd: float, eta: FloatArray, hits: FloatArray, n: float) -> FloatArray:
     """Integrate over w for each number of correct answers out of n (hits, points, 3)."""
-    # The trapezoid rule around the mode of w is nearly exact if its step resolves the narrowest
-    # integrand, which has curvature 1 + n sd^2 / 4, and is small compared with the distance of the
-    # poles of the inverse logit.
+    # The trapezoid rule around the mode of w is nearly exact under two conditions. The step must
+    # resolve the narrowest integrand, whose curvature is 1 + n sd^2 / 4. It must also be small
+    # compared with the distance to the poles of the inverse logit.
     step = min(_COARSEST, 0.8 / np.sqrt(1.0 + 0.25 * n * sd**2), 0.8 / sd)
     far = step * np.arange(-np.ceil(_TAIL / step), np.ceil(_TAIL / step) + 1.0)
     k = hits[:, None, None]

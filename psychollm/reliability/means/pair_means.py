@@ -234,7 +234,7 @@ class _Rows:
 
 
 def _fourths(parts: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
-    """Return sums over clusters of fourth powers of the contributions to pairs."""
+    """Return, for each pair, the sum over clusters of the fourth power of the contribution."""
     square = parts**2
     own, both = (square**2).sum(axis=1), square @ square.T
     odd = (square * parts) @ parts.T

@@ -63,10 +63,10 @@ if TYPE_CHECKING:
 
 _SINGULAR = 1e-10
 _STACK_BYTES = 64_000_000  # size of the correlations unpacked at a time
-LOST = 0.5  # largest proportion of improper resamples with which intervals are computed
+LOST = 0.5  # largest proportion of improper resamples at which intervals are computed
 _BARE = {"alpha", "lambda6"}
 _METHOD = "bias-corrected bootstrap over respondents, clipped to [0, 1]"
-# With one factor these coefficients are 0 or 1 by definition, so an interval would be misleading.
+# With one factor, these coefficients are 0 or 1 by definition, so an interval would be misleading.
 _TRIVIAL = {"asymptotic", "explained_common_variance", "specific", "group_specific"}
 
 

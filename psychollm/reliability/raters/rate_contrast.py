@@ -20,9 +20,9 @@ of freedom
 Here :math:`\nu_k'` are the degrees of freedom of the variance of one rate; see (5) in
 `psychollm.estimates.clustered`.
 
-If a cluster has questions of several types, such as questions about the same passage, another
-interval is used. Let :math:`e_g` be the influence of cluster g on the contrast: the sum of the
-influences of its answers, times the number of clusters G. If the contrast is inside [a, b],
+If a cluster (for example, the questions about one passage) contains questions of several types,
+another interval is used. Let :math:`e_g` be the influence of cluster g on the contrast: the sum of
+the influences of its answers, times the number of clusters G. If the contrast is inside [a, b],
 :math:`e_g` is usually between :math:`a - \hat\theta` and :math:`b - \hat\theta`. Two clusters are
 added, one at each of these bounds (Bonett and Price, 2012, for paired rates),
 

@@ -61,7 +61,8 @@ def plot_frontier(result: "Frontier", *, ax: "Axes | None" = None) -> "Axes":
         )  # fmt: skip
     names = short_names(result.labels, _LONGEST)
     for row in front[:_NAMED]:
-        # Put labels to the left, where no model has equal success, to avoid overlap with points.
+        # Put labels to the left of the points, because no model has the same success at a lower
+        # cost.
         ax.annotate(
             names[row], (cost.value[row], score.value[row]), xytext=(-4, 4), ha="right",
             textcoords="offset points", fontsize=TEXT_SIZE - 1, zorder=4,

@@ -75,7 +75,7 @@ class ThinkingContrast(Result):
 
     thinking: Hashable
     base: Hashable
-    difference: Difference  # thinking - base, paired by questions
+    difference: Difference  # `thinking` minus `base`, paired by questions
     # Both are None if too few questions are shared to estimate a variance. `needed` is also None
     # if the models are equal.
     detectable: ComparisonPower | None

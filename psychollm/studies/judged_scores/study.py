@@ -154,7 +154,7 @@ def judged_scores(
         sampled=target != "these questions",
     )
     found = fit(table)
-    # This part of the verdict is not predicted by labels; it varies in the question population.
+    # The labels do not predict this part of the verdict, which varies in the question population.
     gap = centred(given, answers) / span - found.weight[:, None] * table.predicted
     beyond = np.diagonal(of_means(gap, table))
     score, bias = _estimates(table, found, raw, (low, span), beyond, level, comparable=comparable)

@@ -138,7 +138,7 @@ class Scaffolding(Result):
 
     before: Estimate  # accuracy without the prompt, for problems answered both with and without it
     after: Estimate  # accuracy with the prompt
-    effect: Estimate  # accuracy after minus before, paired
+    effect: Estimate  # paired difference: `after` minus `before`
     helped: Estimate  # proportion of wrong answers that become right
     harmed: Estimate  # proportion of right answers that become wrong
     by_structure: Mapping[Hashable, Estimate]  # the effect in each kind of problem

@@ -48,7 +48,7 @@ class StructureContrast(Result):
     diversity: Mapping[Hashable, Estimate]  # diversity by structure, in bits (1)
     # prevalence by structure, then by category
     prevalence: Mapping[Hashable, Mapping[Hashable, Estimate]]
-    widening: Estimate | None  # diversity on the second minus on the first structure
+    widening: Estimate | None  # diversity of the second structure minus that of the first
     pair: tuple[Hashable, Hashable] | None
 
 

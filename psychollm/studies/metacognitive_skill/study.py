@@ -106,7 +106,7 @@ class MetacognitiveSkill(Study, Result):
     baseline: Hashable  # arm of all estimates except the comparison of arms
     prompted: Hashable | None
     coder: Hashable
-    threshold: int  # code from which a behaviour counts as shown
+    threshold: int  # smallest code at which a behaviour counts as shown
     level: float
     people: BesidePeople | None = None
 

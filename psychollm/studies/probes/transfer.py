@@ -35,7 +35,7 @@ from psychollm.studies.probes.folds import (
 class ProbeTransfer(Study, Result):
     """AUROC of probes fitted on one topic and tested on another."""
 
-    auroc: FloatArray  # (topics, topics) rows: fitted on; columns: tested on
+    auroc: FloatArray  # (topics, topics) fitted on the topic of the row, tested on the column's
     lower: FloatArray  # (topics, topics)
     upper: FloatArray  # (topics, topics)
     topics: tuple[Any, ...]

@@ -155,7 +155,10 @@ def _over_ease(curve: FloatArray, means: FloatArray, spread: float) -> FloatArra
 
 
 def _another_right(picked: Picked, spread: float, alpha: float) -> tuple[FloatArray, FloatArray]:
-    """Average over the other right option, with the key wrong or also right (means, questions)."""
+    """Average over which other option is right, if the key is wrong and if it is right too.
+
+    Both arrays have shape (means, questions).
+    """
     counts, key = picked.counts, picked.place == 0
     n = picked.n_options - 1
     last = min(int(picked.place.max(initial=0)) + 1, n)  # unchosen options are exchangeable

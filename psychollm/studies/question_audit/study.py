@@ -60,7 +60,7 @@ _FEWEST_MODELS = 3
 _SHOWN = 12
 _IN_FIVE = "a false discovery rate of 20 %"
 LOOSE = 0.5  # false discovery rate of the listed keys if none is flagged at 20 %
-_SUSPECT = 0.5  # probability from which a question counts as part of a run
+_SUSPECT = 0.5  # smallest probability at which a question counts as part of a run
 UNREAD = "no answer was read"
 
 
@@ -78,7 +78,8 @@ class QuestionAudit(Study, Result):
     key: Labels  # (questions,) the key, "" for binary scores
     rival: Labels  # (questions,) the most chosen wrong option, "" if no model chose one
     n_rival: IntArray  # (questions,) number of models that chose the rival
-    rival_ability: FloatArray  # (questions,) mean score of its choosers minus the key's choosers
+    # (questions,) mean score of models that chose the rival minus that of those that chose the key
+    rival_ability: FloatArray
     reason: tuple[str, ...]  # (questions,) evidence of a fault, or why none can be detected
     stated: FloatArray  # (levels,) false discovery rates
     found: FloatArray  # (levels,) proportion of corrupted keys that is flagged

@@ -17,7 +17,7 @@ H and from the sandwich over objects.
 
 In equation (1), g is the score of an object and P the precision of the prior, which is also part
 of H. The estimation of the variances between raters adds a term to both matrices. For the
-logarithm of a variance that c raters determine, this term is equation (2).
+logarithm of a variance that is estimated from c raters, equation (2) gives this term.
 
 .. math:: \frac{2}{c}\, v v', \qquad v = H^{-1} P_k (u - \bar u).                         \quad (2)
 
@@ -294,6 +294,6 @@ def _factor(
             return cho_factor(known - share * missing, lower=True)
         except np.linalg.LinAlgError:
             continue
-    # Far from the maximum even the complete information may be indefinite (slopes and means).
+    # Far from the maximum, even the complete information may be indefinite (slopes and means).
     lift = 1e-3 - float(np.linalg.eigvalsh(known)[0])
     return cho_factor(known + lift * np.eye(len(known)), lower=True)

@@ -261,7 +261,8 @@ def e_step(facets: Facets, layout: Layout, made: Curves, grid: Grid, sums: Spars
         for g in factors:
             both = moment(f, g).sum(axis=1)
             information += weighted(place, both, made.places[g - 1])
-    # Second derivatives of z exist in the slope's coordinate, alone and with the mean.
+    # The nonzero second derivatives of z are with respect to the slope's coordinate, alone and
+    # together with the mean.
     slopes = layout.block("slope")
     rater = np.zeros_like(facets.rater) if layout.tied else facets.rater
     places = np.arange(slopes.start, slopes.stop)

@@ -33,7 +33,7 @@ from psychollm._base.types import FloatArray, IntArray
 
 POWERS = 4  # number of powers of the difficulty, including the constant
 FEWEST = 8  # smallest number of questions on each side of a date
-_STRATUM = 20  # number of questions of similar difficulty within which dates are permuted
+_STRATUM = 20  # number of questions of similar difficulty among which dates are permuted
 _STRATA = 10
 _LEAST_RELIABLE = 0.2
 

@@ -44,7 +44,7 @@ from psychollm.studies.recency_break.result import DateChange, RecencyBreak
 
 _FEWEST_LINEAGES = 3
 _MOST_CUTS = 40
-_LEAST_SHARE = 0.1  # smallest proportion of the questions on each side of a searched date
+_LEAST_SHARE = 0.1  # smallest proportion of questions on each side of a candidate date
 
 
 def recency_break(

@@ -130,7 +130,7 @@ def sample_null(
     table = exchanged(codes, right)
     values = np.unique(table.confidence[table.chance > 0.0].round(12))
     # For an exact test, the shared part must not depend on which data set is the observed one, so
-    # it is computed from the mean of all.
+    # it is computed from the mean of all data sets.
     shared = metric.shared(_tally(values, *_mean(table, values), len(codes)))
     outputs = [
         metric.compute(shared, *_drawn(table, values, rows, stream))[:, 0]
@@ -209,7 +209,7 @@ def sample_curve(
 ) -> SampleCurve:
     """Return accuracy by confidence, and its distribution in data sets from equation (1)."""
     # There is one place per possible confidence, or ten bins of equal width if there are more than
-    # twenty.
+    # twenty possible confidences.
     table = exchanged(codes, right)
     values = np.unique(table.confidence[table.chance > 0.0].round(12))
     bins = _places(values)

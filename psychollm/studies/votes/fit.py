@@ -242,8 +242,8 @@ def _remaining(votes: Votes, precision: FloatArray, total: float, lost: float) -
     """Return the precision of the priors by which the estimates are shrunk (parameters,)."""
     # The discrimination of voters leaves the scale of strengths weakly determined. The joint mode
     # ignores the posterior volume, which would offset the prior of many strengths along this
-    # scale. So the prior is scaled by the proportion of information that remains without voters'
-    # effects.
+    # scale. Therefore, the prior is scaled by the proportion of information that remains without
+    # voters' effects.
     found = precision.copy()
     if lost:
         found[: votes.k] *= (total - lost) / total

@@ -20,7 +20,7 @@ from psychollm._base.optional import require
 
 STORED, DEFLATED, ZSTANDARD = 0, 8, 93
 MAX_MEMBER = 1 << 29  # bytes of one decompressed member, 512 MiB
-MAX_RATIO = 250  # largest compression ratio; logs with long repeated prompts reach about 100
+MAX_RATIO = 250  # largest compression ratio; repetitive logs reach about 100
 FREE = 1 << 24  # bytes, 16 MiB; the ratio of smaller members is not checked
 _ENCRYPTED = 0x1
 _LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature, ..., lengths of the name and of the extras

@@ -38,7 +38,7 @@ from psychollm.data.readers.logs.run import (
 )
 from psychollm.data.readers.logs.source import Source, parse
 
-MAX_SCORERS, MAX_SCORES = 100, 5_000_000  # limits per run: each sample stores all scorers
+MAX_SCORERS, MAX_SCORES = 100, 5_000_000  # limits per run; each sample stores all scorers
 HEADER, JOURNAL = "header.json", "_journal/start.json"
 _GRADES: dict[str, Score] = {
     "c": 1.0,

@@ -7,7 +7,7 @@ question is identified by the variables and assertions of a test, because ``--re
 repeat a separate index. The scorers are ``success`` (all assertions passed), ``score`` if it
 differs from ``success``, and each named metric. A failed call is a missing answer, not a wrong
 answer. Model-graded assertions are judges, named by their metric or type, such as ``llm-rubric``.
-Judges are parts of ``success`` and are read only on request.
+The verdicts of judges are parts of ``success`` and are returned only on request.
 """
 
 import json
