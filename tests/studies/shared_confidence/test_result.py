@@ -32,11 +32,11 @@ def test_verdict_names_who_knows_more(result):
     assert (
         result.summary(smallest=wide)
         .splitlines()[1]
-        .startswith("Verdict. Confidence follows one common factor. ")
+        .startswith("Verdict. Confidence is explained by one common factor. ")
     )
     said, right = small(seed=2)
     nothing = shared_confidence(said, right, rng=0, **FAST)
-    assert "for all 6 models it is unclear whether" in nothing.verdict
+    assert "For all 6 models it is unclear whether" in nothing.verdict
     assert "none" not in nothing.verdict
     # In a table as large as this, what is not there is shown to be small.
     large = SmallestEffects(correlation=0.9)
