@@ -86,7 +86,8 @@ def claims(data: Path) -> Iterator[Claim]:
         found=f"{beaten} of {len(sweep.labels)} models of the battery exceed the F1 of always-yes",
         outcome="inconclusive" if beaten else "no evidence",
         verdict=f"Always answering yes has an F1 of .60 to .80 at accuracies of .43 to .67, so "
-        f"the figure is uninformative. In the battery the largest advantage is {best:.3f}.",
+        f"the figure is uninformative. In the battery the largest advantage over "
+        f"always answering yes is {best:.3f}.",
     )
     half = float(stdtrit(MODELS - 2, 0.975) * 0.097 / stdtrit(MODELS - 2, 0.75))
     line = between_models(keep, right, rng=0).confidence_on_accuracy

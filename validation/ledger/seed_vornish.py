@@ -46,7 +46,7 @@ def claims(data: Path) -> Iterator[Claim]:
             + (
                 ""
                 if "Certainty" in headline
-                else " That both models had the same items is not used."
+                else " The calculation does not use the fact that both models had the same items."
             ),
         )
 
