@@ -29,9 +29,9 @@ intervals of severities and discriminations may be wrong. Report differences."""
 HALVES = """\
 ### Prediction from half of the conversations
 
-DICES-350: 82 people judged 350 conversations as unsafe or not. Each rater's ratings of some
-conversations in one half predict the difference between its mean rating of the other half and that
-of the average rater (root mean square error):"""
+DICES-350: 82 people judged 350 conversations as unsafe or not. From a rater's ratings of some
+conversations in one half, we predict how far its mean rating of the other half is from the mean
+rating by the average rater (root mean square error):"""
 KS = {"no, yes": 2, "no, unsure, yes": 3, "1 to 5": 5}
 
 

@@ -87,7 +87,8 @@ def _ratio_and_information(right: pd.DataFrame, keep: pd.DataFrame) -> Claim:
         verdict="The reason for replacing M-ratio is reproduced: it increases with the proportion "
         f"of answers kept. The model with the highest M-ratio, {ratio[top]:.2f}, keeps "
         f"{100 * kept[top]:.1f} % of its answers. Meta-information does not increase with "
-        "it, but is no more reliable, because so few wrong answers carry little information.",
+        "this proportion, but is no more reliable, because so few wrong answers carry little "
+        "information.",
     )
 
 

@@ -54,8 +54,8 @@ def claims(data: Path) -> Iterator[Claim]:
         "are removed",
         outcome="reproduced" if moved > high else "inconclusive" if moved else "not reproduced",
         verdict=f"Of {len(order)} pairs, {len(shown_before)} differ significantly before and "
-        f"{len(shown_after)} after, {reversed_} of them in the opposite direction. Ranks of "
-        "models as close as these change with any removal of questions.",
+        f"{len(shown_after)} after, {reversed_} of them in the opposite direction. The "
+        "ranks of such similar models change whenever questions are removed.",
     )
 
 
