@@ -69,8 +69,8 @@ def cluster_shares(tally: Tally) -> FloatArray:
 
 def in_few_clusters(tally: Tally) -> bool:
     """Return whether almost all errors, or all correct answers, are in a few clusters."""
-    # If one answer in eleven is wrong, bootstrap intervals cover the true value in 69 to 93 % of
-    # data sets below this limit of degrees of freedom, and in at least 93 % of data sets above it
+    # If one answer in eleven is wrong, bootstrap intervals cover the true value in at least 93 %
+    # of data sets above this limit of degrees of freedom, but only in 69 to 93 % below it
     # (validation/coverage_clusters.py).
     if tally.cluster is None:
         return False
@@ -177,7 +177,7 @@ def _of_kind(tally: Tally, scores: FloatArray, counted: FloatArray) -> _Kind:
         return _Kind(np.zeros(scores.shape[1]), np.zeros((len(sizes), scores.shape[1])), 1.0)
     mean = cluster_sums(tally, counted * scores).sum(axis=0) / total
     sums, shares = cluster_sums(tally, counted * (scores - mean)), sizes / total
-    # Within a single cluster the deviations sum to zero.
+    # Within a single cluster, the deviations sum to zero.
     corrected = np.where(shares < 1.0, corrected_sums(sums, shares), 0.0)
     df = float(satterthwaite(shares[:, 0]))
     return _Kind(mean, corrected, df if df > 0.0 else 1.0)

@@ -129,7 +129,7 @@ class PairedAnswers(Result):
 
     # `yes` and `correct` are 0 if `present` is False, so that sums and products skip missing
     # values. `said` also includes answers of unknown correctness, because they count as votes;
-    # `right` also includes correctness that is known without a yes or no.
+    # `right` also includes known correctness if the yes or no is missing.
 
     yes: FloatArray  # (models, questions) 1 if both are known and the answer is yes
     correct: FloatArray  # (models, questions) 1 if both are known and the answer is correct

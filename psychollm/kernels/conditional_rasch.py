@@ -126,8 +126,8 @@ def conditional_moments(
     # `easiness` (J,) has one entry for each item that the respondents answered; `counts` (J + 1,)
     # is the number of respondents with each score. The function returns the logarithms of the
     # elementary symmetric functions (J + 1,), the expected number of yes answers to each item
-    # (J,), and the covariance of the answers given the scores, summed over respondents: (J, J), or
-    # (0, 0) unless `second` is true.
+    # (J,), and the covariance of the answers given the scores, summed over respondents. The shape
+    # of the covariance is (J, J), or (0, 0) unless `second` is true.
     size = easiness.size
     tables = np.zeros((4, size + 1, size + 1))
     expected = np.zeros(size)

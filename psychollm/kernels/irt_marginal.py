@@ -182,9 +182,10 @@ def _evaluate(a, d, mu, grid, pattern, gradient, want):
 @njit
 def marginal_gradient(a, d, mu, grid, by_a, by_d, by_mu):
     """Return the log-likelihood; fill its gradients in a (J,), d (J,) and mu (G,)."""
-    # `grid` holds data, nodes (Q,), log weights (Q,) and the link. The data are the offsets (U +
-    # 1,) and items of each pattern's yes answers, the offsets (U + 1,) and items of its missing
-    # answers, frequencies (U,), and the offsets of each group's patterns (G + 1,).
+    # `grid` holds data, nodes (Q,), log weights (Q,) and the link. The data are six arrays: the
+    # offsets (U + 1,) and the items of each pattern's yes answers; the offsets (U + 1,) and the
+    # items of its missing answers; the frequencies (U,); and the offsets (G + 1,) of each group's
+    # patterns.
     by_a[:], by_d[:], by_mu[:] = 0.0, 0.0, 0.0
     pattern = np.empty(grid[0][4].size)
     gradient = (by_a, by_d, by_mu)

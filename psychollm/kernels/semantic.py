@@ -65,8 +65,8 @@ def _count(codes, counts):
 @njit
 def modal_classes(codes: NDArray[np.int32], right: FloatArray, out: FloatArray) -> None:
     """Fill `out` (rows, 7) with statistics of the classes of each row's samples."""
-    # The columns are the largest proportion, the probability that its class is right, the numbers
-    # of samples, of classes and of classes tied for the largest, the proportion of right samples,
+    # The columns are: the largest proportion; the probability that its class is right; the numbers
+    # of samples, of classes, and of classes tied for the largest; the proportion of right samples;
     # and the proportion of pairs of samples in the same class. Tied largest classes are equally
     # likely to be the answer; a class is right with the mean probability of its samples.
     counts, hits = np.empty(codes.shape[1]), np.empty(codes.shape[1])

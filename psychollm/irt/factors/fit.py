@@ -213,7 +213,7 @@ class Position:
         """Return intercepts with loadings (m, 1 + k), and their covariances (m, 1 + k, 1 + k)."""
         q, k = self.root.shape
         d, known = those.mean.shape[1], those.known
-        # The logit is f a + b + u'v, with f known and v the last entries.
+        # The logit is f a + b + u'v, where f is known and v contains the last entries.
         turn = np.zeros((1 + k, d))
         turn[0, known] = 1.0
         turn[0, d - k :] = self.centre[q - k :]

@@ -218,9 +218,9 @@ def _newton_step(
     problem: Problem, point: Point, rule: Rule, matrix: Information, step: FloatArray
 ) -> Point | None:
     """Take a Newton step, halved while it lowers the objective; return None on failure."""
-    # Nodes move with the parameters. Near the optimum the objective may therefore decrease because
-    # of integration error although the gradient decreases. Such a step is accepted if the next
-    # step is at most half as long.
+    # Nodes move with the parameters. Near the optimum, integration error may therefore lower the
+    # objective although the gradient decreases. Such a step is accepted if the next step is at
+    # most half as long.
     longest, size = _longest(step), abs(point.objective)
     step = step * min(1.0, LONGEST / longest)
     for halving in range(12 if longest > STALLED[1] else 3):

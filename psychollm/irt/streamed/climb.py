@@ -102,7 +102,7 @@ class StreamedProblem:
         known_well = not self.family.tied and abs(square - 1.0) < SETTLING
         known_well &= seen.abilities.n_nodes < FINEST  # on a fine grid the likelihood is smooth
         if known_well and lost.sum() > seen.abilities.lost.sum():
-            # On a coarse grid the likelihood of an extreme slope is a step function. The slope
+            # On a coarse grid, the likelihood of an extreme slope is a step function. The slope
             # would move to its bound, and the bound would determine the scale of all other slopes.
             return self.at(parameters, replace(seen.abilities, lost=lost))
         frozen |= seen.abilities.lost[:, None]

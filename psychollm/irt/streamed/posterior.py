@@ -270,7 +270,7 @@ class StreamedAbilities:
         every, centre, width = self._every(points), self.centre, self.width
         searched, k, before = False, FEWEST if self.far else self.n_nodes, np.inf
         while True:
-            # Locate the modes with three nodes, which is fast, as long as the modes improve.
+            # As long as the modes improve, locate them with three nodes, which is fast.
             found = posterior_at(self.answers, every, centre, width, k)
             # With a diverging slope, the likelihood is a step function without a mode.
             near = not OFF_PEAK < found.off <= NEARER * before

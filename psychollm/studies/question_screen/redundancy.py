@@ -92,9 +92,9 @@ def _suspects(
     # binomial tail is at least exp(-z^2) / sqrt(2 n). The factor 0.9 allows for unequal
     # probabilities.
     least = 0.9 * np.sqrt(max(-np.log(size) - 0.5 * np.log(2.0 * len(right)), 0.0))
-    # With scores s of 1 and -1, their means c, and 0 where an answer is missing, twice the number
-    # of equal answers exceeds its mean by s's - c'c, and has variance 1'1 - (c^2)'(c^2). Single
-    # precision suffices for a bound.
+    # Let s be scores of 1 and -1, and c their means, both 0 where an answer is missing. Twice the
+    # number of equal answers then exceeds its mean by s's - c'c, and has variance 1'1 -
+    # (c^2)'(c^2). Single precision suffices for a bound.
     held = seen.astype(np.float32)
     score = np.where(right, held, -held)
     mean = ((2.0 * chance - 1.0) * held).astype(np.float32)

@@ -52,9 +52,9 @@ class Peak:
 
 def peak(curves: FloatArray, strengths: FloatArray, *, ties: Ties = "middle") -> Peak:
     """Find the best strength of each curve (targets, points), NaN if undefined."""
-    # Among equally good strengths, this takes the middle of the widest plateau (the one nearest
-    # zero if several are equally wide), or the strength nearest zero (the lower of two equally
-    # near).
+    # Among equally good strengths, `ties` selects either the middle of the widest plateau (if
+    # several are equally wide, the one nearest zero), or the strength nearest zero (if two are
+    # equally near, the lower one).
     filled = np.where(np.isnan(curves), -np.inf, curves)
     top = filled.max(axis=1, keepdims=True)
     defined = np.isfinite(top)
