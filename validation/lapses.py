@@ -274,7 +274,8 @@ def real(options: argparse.Namespace) -> None:
         size = f"{len(found.labels)} x {asked:,}"
         lines.append(f"| {name} | {size} | {before} | {found.verdict} |")
         print(lines[-1], flush=True)
-    lines += ["", "Made by `validation/lapses.py`, 199 draws for each test.", ""]
+    made = "The tables were made by `validation/lapses.py` with 199 draws for each test."
+    lines += ["", made, ""]
     options.table.write_text("\n".join(lines))
 
 

@@ -221,25 +221,25 @@ def page(rows: list[dict]) -> str:
     draws = " or ".join(sorted({row["bootstrap"] for row in rows}))
     return f"""# Operating characteristics of the one-factor test
 
-The tables give rejection rates of one factor by `dimensionality` in simulated data, at the
-nominal 5 % level.
+The tables show how often `dimensionality` rejects one factor in simulated data, at the nominal 5 %
+level.
 
-* **False positive rate**: {listed} one-factor data sets per cell. Over {len(null)} cells the rate
-  is {rates.min():.3f} to {rates.max():.3f}, mean {rates.mean():.4f}.
+* **False positive rate**: {listed} one-factor data sets per cell. Over {len(null)} cells the
+  rate is {rates.min():.3f} to {rates.max():.3f}, with a mean of {rates.mean():.4f}.
 * **Power**: {power_listed} data sets per cell. Half of the models load on one factor and half on
-  another; the factors correlate 0.8, 0.5 or 0. In "split" one half contains the models with low
-  thresholds, in "mixed" every other model.
+  another; the factors correlate 0.8, 0.5 or 0. In the rows "split", one half contains the models
+  with low thresholds; in the rows "mixed", it contains every other model.
 
-Yes rates are spaced evenly over 20-80 % (moderate) or 2-98 % (extreme). Each test uses {draws}
-bootstrap draws, fewer than the default of `dimensionality`. This reduces power slightly and does
-not change the false positive rate. ± is the Monte Carlo standard error, at most .035 for power.
-"ms per test" is the processor time of a whole test, including the simulation of the data.
+Yes rates of models are spaced evenly over 20-80 % (moderate) or 2-98 % (extreme). Each test uses
+{draws} bootstrap draws, fewer than the default of `dimensionality`. This reduces power slightly
+and does not change the false positive rate. ± is the Monte Carlo standard error, at most .035 for
+power. "ms per test" is the processor time of a whole test, including the simulation of the data.
 
-These rates are for the first of two steps, the test of one normal factor. For other departures see
-[What the one-factor test assumes](one_factor_departures.md).
+These rates are for the first of two steps of `dimensionality`, the test of one normal factor. For
+departures from its assumptions see [What the one-factor test assumes](one_factor_departures.md).
 
-Made by `validation/operating_characteristics.py`, seed {SEED}, psychollm
-{psychollm.__version__}, NumPy {np.__version__}, Numba {numba.__version__}, Python
+The tables were made by `validation/operating_characteristics.py` with seed {SEED}, psychollm
+{psychollm.__version__}, NumPy {np.__version__}, Numba {numba.__version__} and Python
 {platform.python_version()}.
 
 {table(rows)}

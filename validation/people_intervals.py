@@ -114,7 +114,7 @@ def lines(samples):
     yield from textwrap.wrap(
         f"Coverage in percent, and median length, of 95 % intervals for the mean score of people "
         f"from {samples} samples per row (seed 1). The Monte Carlo standard error is {error:.1f} "
-        "for a coverage of 95 %.",
+        "points for a coverage of 95 %.",
         99,
     )
     yield ""

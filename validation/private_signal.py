@@ -40,10 +40,11 @@ LAPSES = {
 }
 LAPSE_STUDIES = {500: 40, 2000: 40}
 LAPSE_TEXT = """
-In the next table, some answers about confidence are given without regard to the question.
-"Lapses" are random answers; in "guessed yes" some answers of no are changed to yes at random.
-"Ignored" uses the loadings, thresholds and test of one normal factor. "Modelled" is the method
-of `psychollm.shared_confidence`, with the asymptotes of `dimensionality` if answers show lapses.
+In the next table, some of the models' yes/no statements of confidence do not depend on the
+question. "Lapses" are random answers; in "guessed yes" some "no" answers are changed to "yes" at
+random. "Ignored" uses the loadings, thresholds and test of one normal factor. "Modelled" is the
+method of `psychollm.shared_confidence`, with the asymptotes of `dimensionality` if answers show
+lapses.
 There are 19 models; the Monte Carlo error of power is up to {error:.2f} ({studies} studies).
 
 | models | questions | answers | ignored | modelled | mean | power {low:.2f} | {high:.2f} \
@@ -53,28 +54,27 @@ There are 19 models; the Monte Carlo error of power is up to {error:.2f} ({studi
 
 TEXT = """# Operating characteristics of the test of a private signal
 
-The tables give the false positive rate and power of the test of self-knowledge in simulated
-data, at the nominal 5 % level. Even if a model's answer depends only on the common factor, it
-adds information to a score with measurement error. A likelihood ratio that treats the
-leave-one-out score of a question as exact (column "exact",
-`psychollm.calibration.individuation`) therefore rejects too often, and more often with more
-questions. Integrating the factor out ("integrated", `psychollm.studies.private_signal`) keeps the
-level.
+The tables give the false positive rate and power of the test for self-knowledge in simulated data,
+at the nominal 5 % level. Even if a model's answer depends only on the common factor, it adds
+information to a score with measurement error. A likelihood ratio that treats the leave-one-out
+score of a question as exact (column "exact", `psychollm.calibration.individuation`) therefore
+rejects too often, and more often with more questions. The test that integrates the factor
+out ("integrated", `psychollm.studies.private_signal`) has the nominal false positive rate.
 
 "Mean" is the test of the mean private correlation over models. Power is for one model with a
-private correlation of {low:.3f} or {high:.3f}; the last column is the mean estimate of the
-larger one. "Guessing" means that a model without the knowledge is right one time in four, which
-violates the link that the test assumes.
+private correlation of {low:.3f} or {high:.3f}; the last column is the mean estimate of the larger
+correlation. "Guessing" means that a model without the knowledge is right with probability one
+quarter, which violates the link function that the test assumes.
 
-± is the Monte Carlo standard error of the column "integrated", at most .065 for power at 60
-studies and .11 at 20. Loadings range from .60 to .95 and
-thresholds from -1.8 to 1.8; both are estimated.
+± is the Monte Carlo standard error of the column "integrated", at most .065 for the power from 60
+studies and .11 from 20. Loadings range from .60 to .95 and thresholds from -1.8 to 1.8; both are
+estimated.
 
-A second factor that several models share and that affects correctness counts as private here. Use
-this test together with the verdict of `dimensionality`.
+In this test, a second factor that several models share and that affects correctness counts as a
+private signal. Use this test together with the verdict of `dimensionality`.
 
-Made by `validation/private_signal.py`, seed {seed}, psychollm {version}, NumPy {numpy}, Python
-{python}.
+The tables were made by `validation/private_signal.py` with seed {seed}, psychollm {version},
+NumPy {numpy} and Python {python}.
 
 | models | questions | link | exact | integrated | mean | power {low:.2f} | {high:.2f} | estimate |
 | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |
