@@ -26,7 +26,7 @@ def test_the_model_that_has_seen_the_questions_alarms_alone(seen):
     assert frame["alarm"].tolist() == [True, *[False] * 7]
     # Later questions are harder, so that every model drops.
     assert (frame["raw"] < 0).sum() >= 6
-    assert "in 1 of 8 tested models: m0 (-" in " ".join(found.summary().split())
+    assert "in 1 of 8 tested models: m0 (change -" in " ".join(found.summary().split())
     assert frame["raw"].to_numpy() == pytest.approx(
         (frame["change"] + frame["expected"]).to_numpy()
     )
