@@ -17,7 +17,7 @@ import pytest
 from psychollm.cli import INTERRUPTED, main
 from tests.every_function import WITHOUT_EXAMPLE, example_call, public_functions
 
-AFTER, WITHIN = 0.2, 5.0  # seconds
+AFTER, WITHIN = 0.1, 5.0  # seconds
 ENDLESS = {
     "bootstrap": 300_000, "n_null": 300_000, "n_draws": 300_000, "n_splits": 100_000,
     "n_starts": 100_000, "n_repeats": 100_000,

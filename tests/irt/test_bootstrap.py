@@ -141,24 +141,24 @@ def test_copied_pair_stands_out(simulated):
     copied = np.random.default_rng(1).random(120) < 0.6
     answers[copied, 5] = answers[copied, 2]
     fit = fit_irt(answers)
-    null = bootstrap_fit(fit, answers, statistic="q3", n_null=59, rng=2)
+    null = bootstrap_fit(fit, answers, statistic="q3", n_null=39, rng=2)
     assert null.labels[int(np.argmin(null.adjusted))] == (2, 5)
     assert null.adjusted.min() <= 0.05
     assert "(2, 5)" in null.summary()
-    assert bootstrap_fit(fit, answers, statistic="q3_max", n_null=39, rng=2).p_value[0] <= 0.05
+    assert bootstrap_fit(fit, answers, statistic="q3_max", n_null=19, rng=2).p_value[0] <= 0.05
 
 
 def test_strange_respondent_stands_out(simulated):
     answers = simulated(100, np.full(20, 1.5), np.linspace(2, -2, 20), 4)
     answers[7] = np.arange(20) >= 10  # misses what is easy, solves what is hard
-    null = bootstrap_fit(fit_irt(answers), answers, statistic="person_zh", n_null=39, rng=3)
+    null = bootstrap_fit(fit_irt(answers), answers, statistic="person_zh", n_null=19, rng=3)
     assert null.adjusted.argmin() == 7
     assert null.adjusted[7] <= 0.05
 
 
 def test_shuffle_null_tells_signal_from_noise(simulated):
     signal = simulated(60, np.full(10, 1.8), np.zeros(10), 2)
-    assert shuffle_null(signal, statistic="objective", n_null=39, rng=1).p_value[0] == 1 / 40
+    assert shuffle_null(signal, statistic="objective", n_null=19, rng=1).p_value[0] == 1 / 20
     null = shuffle_null(signal, n_null=9, rng=1)
     assert null.scheme == "shuffled answers"
     slopes = slope_null(signal, n_null=9, rng=1)

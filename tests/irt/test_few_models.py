@@ -11,7 +11,7 @@ from psychollm.irt.priors import ItemPopulation
 
 def test_many_items_and_few_models(simulated):
     rng = np.random.default_rng(1)
-    slopes, intercepts = rng.lognormal(0, 0.35, 1500), rng.normal(size=1500)
+    slopes, intercepts = rng.lognormal(0, 0.35, 1000), rng.normal(size=1000)
     answers = simulated(30, slopes, intercepts, 2)
     fit = fit_irt(answers)
     assert fit.convergence.converged

@@ -68,13 +68,12 @@ def log_curves(model, codes, item, theta=NODES):
 
 
 def log_likelihood(table, items, models, codes):
-    """Marginal log-likelihood, one respondent at a time."""
-    curves = [log_curves(*kind) for kind in zip(models, codes, items, strict=True)]
-    total = 0.0
-    for row in table:
-        seen = [curves[j][codes[j].index(x)] for j, x in enumerate(row) if not np.isnan(x)]
-        total += logsumexp(LOG_WEIGHTS + np.sum(seen, axis=0))
-    return total
+    """Marginal log-likelihood, one item at a time."""
+    joint = np.tile(LOG_WEIGHTS, (len(table), 1))
+    for column, *kind in zip(table.T, models, codes, items, strict=True):
+        curves, seen = log_curves(*kind), ~np.isnan(column)
+        joint[seen] += curves[[kind[1].index(x) for x in column[seen]]]
+    return logsumexp(joint, axis=1).sum()
 
 
 def own_parameters(fit):

@@ -1,4 +1,4 @@
-"""Slow, obvious twins of psychollm.irt: loops over respondents, items and nodes."""
+"""Slow, obvious twins of psychollm.irt: loops over respondents and items."""
 
 import itertools
 import math
@@ -31,15 +31,18 @@ def row_likelihood(row, parameters, theta, link="logit"):
 
 def log_likelihood(rows, parameters, link="logit"):
     """Marginal log-likelihood with abilities N(0, 1)."""
+    yes = np.array([[probability(item, x, link) for x in NODES] for item in parameters])
+    return _marginal(rows, [(1 - p, p) for p in yes])
+
+
+def _marginal(rows, curves):
+    """Marginal log-likelihood, given the probabilities of each item's answers at the nodes."""
     total = 0.0
-    curves = [[probability(item, x, link) for item in parameters] for x in NODES]
     for row, times in Counter(map(tuple, rows)).items():
-        marginal = 0.0
-        for w, curve in zip(WEIGHTS, curves, strict=True):
-            for answer, p in zip(row, curve, strict=True):
-                w *= 1.0 if answer is None else p if answer else 1 - p
-            marginal += w
-        total += times * math.log(marginal)
+        weights = WEIGHTS
+        for answer, curve in zip(row, curves, strict=True):
+            weights = weights if answer is None else weights * curve[answer]
+        total += times * math.log(weights.sum())
     return total
 
 
@@ -120,13 +123,8 @@ def polytomous_probabilities(parameters, theta, model):
 
 def polytomous_log_likelihood(rows, parameters, model):
     """Marginal log-likelihood of answers in several categories."""
-    tables = [[polytomous_probabilities(item, x, model) for item in parameters] for x in NODES]
-    total = 0.0
-    for row, times in Counter(map(tuple, rows)).items():
-        marginal = 0.0
-        for w, table in zip(WEIGHTS, tables, strict=True):
-            for answer, p in zip(row, table, strict=True):
-                w *= 1.0 if answer is None else p[answer]
-            marginal += w
-        total += times * math.log(marginal)
-    return total
+    curves = [
+        np.array([polytomous_probabilities(item, x, model) for x in NODES]).T
+        for item in parameters
+    ]
+    return _marginal(rows, curves)
