@@ -72,7 +72,7 @@ class OneModel:
 
 
 class MetaD:
-    """Meta-d' with four ratings: one fit without and one with resamples."""
+    """Meta-d' with four ratings: one fit without resamples and one with them."""
 
     counts_1 = np.array([[100, 50, 20, 10, 5, 1, 1, 1]])
     counts_2 = np.array([[3, 7, 8, 12, 27, 50, 60, 89]])
@@ -88,7 +88,7 @@ class MetaD:
 
 
 class Accuracy:
-    """Exact expectation under ties, compared with shuffled orders; must stay small."""
+    """Exact expectation under ties and shuffled orders: their difference must stay small."""
 
     def track_aurc_against_random_orders(self) -> float:
         confidence, correct = stated(1, 400, levels=10)

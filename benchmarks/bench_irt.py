@@ -22,7 +22,7 @@ def two_parameter(n: int, items: int) -> tuple[psy.Responses, np.ndarray, np.nda
 class Fits:
     """2PL by marginal maximum likelihood, including standard errors.
 
-    Aims on one idle core: 0.05 s, 0.08 s, 5 s.
+    The targets on one idle core are 0.05 s, 0.08 s and 5 s.
     """
 
     params = ([(10_000, 19), (2_000, 100), (100, 5_000)],)

@@ -185,7 +185,8 @@ JOBS = (
         call=psy("evaluation_card", rng=1),
         least=lambda k, n: {"product": k * k * n / 2 + k * n * n / 4},
         why="one product for each pair of models and question (covariances of scores), and one in "
-        "single precision, half the time, for each pair of questions and model (duplicates)",
+        "single precision, which takes half the time, for each pair of questions and model "
+        "(duplicates)",
     ),
     Job(
         name="question_audit",
@@ -199,15 +200,16 @@ JOBS = (
         make=with_gaps,
         call=psy("predict_answers", rng=1),
         least=lambda k, n: {"product": 11 * 54 * cells(k, n)},
-        why="eleven fits (five folds of answers, five of models and questions, and all), in each "
-        "once the 54 first and second moments of eight factors and an intercept per cell",
+        why="eleven fits (five folds of answers, five of models and questions, and all data), "
+        "each of which computes the 54 first and second moments of eight factors and an intercept "
+        "once per cell",
     ),
     Job(
         name="item_bank",
         make=binary,
         call=psy("item_bank", rng=1),
         least=lambda k, n: {"exp": 9 * cells(k, n)},
-        why="nine fits (eight folds and all), in each one logistic function per cell",
+        why="nine fits (eight folds and all data), each with one logistic function per cell",
     ),
     Job(
         name="calibration_panel",
@@ -394,7 +396,7 @@ def page(rows: dict[tuple[str, int, int], dict[str, str]]) -> str:
                 f"| `{job.name}` | {size[0]}\u00a0x\u00a0{size[1]:,} | {row['before_s']} | "
                 f"{row['after_s']} | {row['after_mb']} | {exponent} | {bound(job, *size):.2g} |"
             )
-    lines += ["", "The bound counts, with one read of a byte per cell:", ""]
+    lines += ["", "The bound consists of one read of a byte per cell and these operations:", ""]
     lines += [f"* `{job.name}`: {job.why}." for job in JOBS]
     lines += ["", f"Measured in the same run: {'; '.join(measured_)}."]
     return "\n".join(lines) + "\n"

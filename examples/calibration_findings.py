@@ -102,8 +102,8 @@ def moore_lab(data: Path) -> Source:
     return Source(
         "moore_lab",
         "Stated confidence: 11 models, 6,706 questions of five sets",
-        "Confidence is stated as a probability. All questions have the same weight, whichever "
-        "set they come from.",
+        "Confidence is stated as a probability. All questions have the same weight, regardless "
+        "of their set.",
         *tables,
         GRADED,
     )
@@ -119,7 +119,8 @@ def gastroenterology(data: Path) -> Source:
     return Source(
         "gastroenterology",
         f"Stated confidence 0 to 10: {len(confidence)} configurations, 300 questions",
-        f"Configurations with at least {LEAST_STATED} stated confidences, divided by ten.",
+        f"Each configuration has at least {LEAST_STATED} stated confidences, which are divided "
+        "by ten.",
         confidence,
         correct,
         GRADED,
@@ -166,7 +167,7 @@ def _flags(panel: CalibrationPanel) -> Iterator[str]:
             if flag:
                 flagged.setdefault(f"{key}: {flag}", []).append(str(model))
     if flagged:
-        yield "What is undefined, or qualified:\n"
+        yield "Undefined or qualified values:\n"
         for text, models in flagged.items():
             shown = ", ".join(models[:6]) + (f" and {len(models) - 6} more" * (len(models) > 6))
             yield f"* {text} ({shown})"

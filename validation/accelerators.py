@@ -405,7 +405,7 @@ def _steering_lines(rows: dict[str, Any], on: str) -> str:
         lines.append(f"| {' | '.join(cells)} |")
     lines += [
         "",
-        "A Llama of 7.4 billion random weights, 32 layers, layer 16, on the GPU:",
+        "A Llama model with 7.4 billion random weights and 32 layers, layer 16, on the GPU:",
         "",
         "| type | states of 300 questions | last token | all tokens | whole passes | memory |",
         "|---|---:|---:|---:|---:|---:|",
@@ -437,8 +437,8 @@ def _reply_lines(rows: dict[str, Any], on: str) -> str:
     full = rows["replies"]["GPU, float32"]
     lines += [
         "",
-        f"With a quarter of the memory that the batch needs, {full['full']} of 64 replies were "
-        f"the same and {full['full_failed']} failed: the batch was halved until it fitted.",
+        "With a quarter of the memory that the batch needs, the batch was halved until it fitted: "
+        f"{full['full']} of 64 replies were the same, and {full['full_failed']} failed.",
     ]
     return "\n".join(lines)
 
