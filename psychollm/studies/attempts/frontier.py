@@ -10,10 +10,20 @@ over all pairs at level 1 - alpha / 2, and so are the intervals of cost differen
 probability of any false claim is therefore at most alpha, by Berger's intersection-union test and
 Bonferroni's bound.
 
+Few costs rarely include the largest ones, so that their standard deviation is often too small. If
+logarithms of costs above the median vary as in a log-normal distribution, let v be twice the mean
+square of their distances to the median. The standard error of the logarithm of a mean of n costs
+is at least (Cox's variance; Olsson, 2005)
+
+.. math:: \sqrt{\frac{v + v^2 / 2}{n}}.                                                   \quad (1)
+
 References
 ----------
 Berger, R. L. (1982). Multiparameter hypothesis testing and acceptance sampling. Technometrics,
 24(4), 295-300.
+
+Olsson, U. (2005). Confidence intervals for the mean of a log-normal distribution. Journal of
+Statistics Education, 13(1). https://doi.org/10.1080/10691898.2005.11910638
 """
 
 from dataclasses import dataclass
@@ -30,7 +40,7 @@ from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.resampling import Resampling, bootstrap_draws
-from psychollm.reliability.means.clustered import clustered_mean, t_interval
+from psychollm.reliability.means.clustered import cluster_sums, clustered_mean, t_interval
 from psychollm.reliability.means.score_differences import score_differences
 
 if TYPE_CHECKING:
@@ -141,7 +151,9 @@ def _estimate(
     mean = clustered_mean(np.where(there, spent, 0.0), there.astype(np.float64), clusters)
     none = np.asarray(~there.any(axis=1))
     with np.errstate(invalid="ignore", divide="ignore"):
-        bounds = t_interval(np.log(mean.value), mean.se / mean.value, mean.df, level)
+        error = np.maximum(mean.se / mean.value, _upper_error(spent, there, clusters))
+        error = np.where(mean.se > 0.0, error, mean.se)
+        bounds = t_interval(np.log(mean.value), error, mean.df, level)
     return Estimate(
         name=of,
         value=np.where(none, np.nan, mean.value),
@@ -153,6 +165,24 @@ def _estimate(
         level=level,
         labels=labels,
     )
+
+
+def _upper_error(spent: FloatArray, there: BoolArray, clusters: IntArray | None) -> FloatArray:
+    """Return the standard error (1) of each row's log mean (rows,), 0 if it is unknown."""
+    weight = cluster_sums(there.astype(np.float64), clusters)
+    total = cluster_sums(np.where(there, spent, 0.0), clusters)
+    known = weight > 0.0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        logs = np.log(np.where(known, total / weight, np.nan))
+    found = np.zeros(len(spent))
+    for row, own in enumerate(known):
+        n, middle = own.sum(), np.median(logs[row, own]) if own.any() else -np.inf
+        if n > 1 and np.isfinite(middle):
+            above = np.maximum(logs[row, own] - middle, 0.0)
+            v = 2.0 * (above**2).sum() / (n - 1)
+            share = weight[row] / weight[row].sum()
+            found[row] = np.sqrt((v + 0.5 * v**2) * (share**2).sum())
+    return found
 
 
 def _unbeaten(score: FloatArray, cost: FloatArray) -> BoolArray:

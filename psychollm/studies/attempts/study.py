@@ -7,6 +7,15 @@ intervals with an effective number of questions and quantiles of Student's t, wh
 with few questions and near 0 and 1. Models are compared on the same questions. Without clusters,
 intervals of differences combine Wilson intervals (`psychollm.studies.attempts.differences`).
 
+Values between 0 and 1 vary less than binary values, but a few of them may not show how much. With
+mean p and variance V of the mean of n values, the Wilson interval without clusters uses
+
+.. math:: V^+ = \max\Big(V, \, \frac{p (1 - p)}{n - 1} \,
+                \frac{n (n - 1) V + a}{n p (1 - p) + a}\Big), \qquad a = 0.05,            \quad (1)
+
+which adds a twentieth of a question with a binary value to the ratio of the two variances. Binary
+values are unaffected.
+
 `Attempts.foretell` predicts the results of further attempts with a beta-binomial model.
 
 References
@@ -30,7 +39,7 @@ from psychollm.data.labels import Labels, numbered, unit_labels
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import wilson
 from psychollm.estimates.reasons import Reason, first_reason
-from psychollm.reliability.means.clustered import clustered_mean
+from psychollm.reliability.means.clustered import ClusteredMean, clustered_mean
 from psychollm.reliability.means.score_differences import ScoreDifferences
 from psychollm.studies.attempts.closed_forms import AT_LEAST_ONE, EVERY, QUANTITIES, Quantity
 from psychollm.studies.attempts.counts import counts_of, spent_of
@@ -38,6 +47,8 @@ from psychollm.studies.attempts.differences import differences_in
 from psychollm.studies.attempts.frontier import COST, SECONDS
 from psychollm.studies.attempts.result import Attempts, attempts_asked
 from psychollm.studies.attempts.shares import shares_of
+
+_ADDED = 0.05  # a of (1)
 
 
 def attempts(
@@ -156,6 +167,22 @@ def attempts(
     )
 
 
+def _wilson(mean: ClusteredMean, level: float) -> FloatArray:
+    """Return Wilson intervals with the variance (1) (rows, 2)."""
+    n, value = mean.n_clusters, mean.value
+    with np.errstate(invalid="ignore", divide="ignore"):
+        binary = n * value * (1.0 - value)
+        squares = n * (n - 1.0) * mean.se**2
+        variance = binary / (n * (n - 1.0)) * (squares + _ADDED) / (binary + _ADDED)
+        variance = np.maximum(variance, mean.se**2)
+        size = value * (1.0 - value) / variance
+    known = mean.se > 0.0
+    size = np.where(known, size, 0.0)
+    return wilson(
+        np.where(known, value, 0.0) * size, size, level=level, df=np.nan_to_num(mean.df, nan=1.0)
+    )
+
+
 def _families(families: Any, models: Labels) -> IntArray:
     codes = numbered(unit_labels(families, models, argument="families"))[0]
     if codes.max() == codes.min():
@@ -176,6 +203,8 @@ def _estimate(
     there = np.isfinite(values)
     mean = clustered_mean(values, there.astype(np.float64), clusters)
     interval = mean.interval(level, shares=True)
+    if clusters is None:
+        interval = _wilson(mean, level)
     # If values do not vary, use the number of questions or clusters as effective sample size.
     alike = (mean.se == 0.0) & there.any(axis=1)
     if alike.any():

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import stdtrit
 
 import psychollm as psy
 from psychollm._base.errors import CodeError, LabelError, OptionError
@@ -142,3 +143,13 @@ def test_the_card_holds_attempts():
     assert psy.evaluation_card(tries, rng=1).attempts is None
     with pytest.raises(OptionError, match="cost and seconds need attempts"):
         psy.evaluation_card(tries, cost="usd")
+
+
+def test_intervals_of_costs_use_the_upper_half_of_the_logarithms():
+    cost = np.array([0.0, 0.5, 1.0, 4.0, 20.0])
+    frame = pd.DataFrame({"model": "a", "task": range(5), "right": 2, "tried": 4, "usd": cost})
+    found = found_of(pd.concat([frame, frame.assign(model="b", usd=cost + 100.0)])).frontier()
+    v = 2.0 * np.sum(np.log([4.0, 20.0]) ** 2) / 4.0
+    error = np.sqrt((v + v**2 / 2.0) / 5.0)
+    expected = 5.1 * np.exp(stdtrit(4.0, 0.975) * error * np.array([-1.0, 1.0]))
+    assert found.spent.interval[0] == pytest.approx(expected)

@@ -9,6 +9,7 @@ import pytest
 
 import psychollm as psy
 from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
+from psychollm.estimates.intervals import wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.studies.attempts.closed_forms import AT_LEAST_ONE, EVERY
 from tests.studies.attempts.tables import COUNTS, counts
@@ -194,3 +195,23 @@ def test_a_question_missing_for_all_leaves_the_intervals_of_differences():
     pairs = psy.attempts(counts(more, tried), **COUNTS, k=3, rng=1).differences["pass^3"]
     assert pairs.value == pytest.approx(whole.value)
     assert pairs.interval == pytest.approx(whole.interval, abs=0.02)  # of other draws
+
+
+def test_a_few_small_values_do_not_show_a_small_variance():
+    right = np.zeros((1, 80), dtype=int)
+    right[0, :3] = 3  # pass^3 of 0.1
+    found = psy.attempts(counts(right, 5), **COUNTS, k=(1, 3), rng=1)
+    values = np.where(right[0] == 3, 0.1, 0.0)
+    p, n = values.mean(), values.size
+    squares, binary = ((values - p) ** 2).sum(), n * p * (1.0 - p)
+    variance = p * (1.0 - p) / (n - 1) * (squares + 0.05) / (binary + 0.05)
+    size = p * (1.0 - p) / variance
+    expected = wilson(p * size, size, df=n - 1.0)
+    assert found.pass_hat_k[3].interval[0] == pytest.approx(expected)
+    assert found.pass_hat_k[3].interval[0, 1] > 0.015
+
+
+def test_intervals_of_binary_values_are_those_of_wilson():
+    right = np.array([[1, 0, 1, 1, 0, 1, 1, 1, 0, 1]])
+    found = psy.attempts(counts(right, 1), **COUNTS, k=1, rng=1)
+    assert found.pass_at_k[1].interval[0] == pytest.approx(wilson(0.7 * 9.0, 9.0, df=9.0))
