@@ -104,12 +104,14 @@ def circles(share):
         yield [label, m, f"{100 * np.mean(np.array(p) <= 0.05):.1f}"]
 
 
-def settled(rng, chosen, *, step, most=6000):
-    """Return the number of votes until three tiers of three models are settled."""
-    truth = np.repeat([1.0, 0.0, -1.0], 3)
+def settled(rng, shape, chosen, *, step, most=20_000):
+    """Return the number of votes until the models are assigned to their true tiers."""
+    truth = np.repeat([strength for _, strength in shape], [models for models, _ in shape])
+    tiers = [set(np.flatnonzero(truth == strength).tolist()) for _, strength in shape]
+    k = truth.size
     rows = []
-    pairs = [(a, b) for a in range(9) for b in range(a + 1, 9)]
-    ask = [pairs[one] for one in rng.permutation(len(pairs))] * 2
+    pairs = [(a, b) for a in range(k) for b in range(a + 1, k)]
+    ask = [pairs[one] for one in rng.permutation(len(pairs))] * (2 if k < 10 else 1)
     while len(rows) < most:
         for a, b in ask:
             a, b = (a, b) if rng.random() < 0.5 else (b, a)
@@ -117,7 +119,7 @@ def settled(rng, chosen, *, step, most=6000):
             chance = np.exp([half, -0.5, -half])
             rows.append((a, b, SIDES[rng.choice(3, p=chance / chance.sum())]))
         found = psy.bradley_terry(rows, rng=1, n_draws=500)
-        if [set(one) for one in found.tiers] == [{0, 1, 2}, {3, 4, 5}, {6, 7, 8}]:
+        if [set(one) for one in found.tiers] == tiers:
             break
         if chosen:
             following = found.next_pairs(step)
@@ -127,14 +129,29 @@ def settled(rng, chosen, *, step, most=6000):
     return len(rows)
 
 
+SHAPES = (  # (models, strength) of each tier, and votes between fits
+    (((3, 1.0), (3, 0.0), (3, -1.0)), 9),
+    (((3, 1.0), (3, 0.0), (3, -1.0)), 60),
+    (((3, 1.5), (3, 0.0), (3, -0.6)), 9),
+    (((2, 1.0), (4, 0.0), (6, -1.0)), 12),
+    (((1, 0.8), (3, 0.0), (8, -1.2)), 12),
+    (((6, 1.0), (6, 0.0), (6, -1.0)), 18),
+)
+
+
 def asking(share):
-    """Yield the votes for three settled tiers."""
-    m = max(int(60 * share), 2)
-    for step in (9, 60):
-        for name, chosen in (("random pairs", False), ("next_pairs", True)):
-            one = [settled(np.random.default_rng(s), chosen, step=step) for s in range(m)]
-            yield [f"{name}, {step} votes between fits", m,
-                   f"{np.median(one):.0f}", f"{np.mean(one):.0f}"]  # fmt: skip
+    """Yield the votes for three settled tiers, with random and with chosen pairs."""
+    m = max(int(48 * share), 2)
+    for shape, step in SHAPES:
+        by_chance, chosen = (
+            np.array([settled(np.random.default_rng(s), shape, one, step=step) for s in range(m)])
+            for one in (False, True)
+        )
+        ratio = chosen.mean() / by_chance.mean()
+        error = ratio * np.hypot(*(one.std(ddof=1) / one.mean() for one in (chosen, by_chance)))
+        yield [", ".join(f"{models} at {strength:g}" for models, strength in shape), step, m,
+               f"{by_chance.mean():.0f}", f"{chosen.mean():.0f}",
+               f"{100 * ratio:.0f} ({100 * error / np.sqrt(m):.0f})"]  # fmt: skip
 
 
 def folds(paths, n_folds=5):
@@ -289,7 +306,8 @@ def main():
         "coverage": (["study", "studies", "all differences, %", "all ranks, %",
                       "strengths, each, %", "median width"], lambda: coverage(options.share)),
         "circles": (["circles", "studies", "p ≤ .05, %"], lambda: circles(options.share)),
-        "asking": (["pairs", "studies", "votes, median", "votes, mean"],
+        "asking": (["models of each tier at logits", "votes between fits", "studies",
+                    "random pairs, mean votes", "next_pairs, mean votes", "proportion, % (SE)"],
                    lambda: asking(options.share)),
         "folds": (["model", "votes", "log loss"], lambda: folds(options.folds)),
         "length": (["model", "preferences", "log loss"], lambda: length(options.length)),
