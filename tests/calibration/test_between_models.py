@@ -71,7 +71,7 @@ def test_rank_correlation_is_that_of_scipy(points):
 
 def test_permutation_p_is_exact_for_few_models():
     rng = np.random.default_rng(1)
-    x, y = rng.permutation(7) / 10, rng.permutation(7) / 10
+    x, y = rng.permutation(6) / 10, rng.permutation(6) / 10
     found = between_models(*with_rates(y, x), rng=0)
 
     def statistic(values):
@@ -81,7 +81,7 @@ def test_permutation_p_is_exact_for_few_models():
         (y,), statistic, permutation_type="pairings", n_resamples=np.inf, alternative="greater"
     )
     assert found.exact
-    assert found.permutations == 5040
+    assert found.permutations == 720
     assert found.spearman_p == pytest.approx(wanted.pvalue, abs=1e-12)
 
 

@@ -1,8 +1,12 @@
 """Every command that analyses something, on small files that are made here."""
 
+import contextlib
 import json
 import re
+import shutil
+import tempfile
 from collections.abc import Callable
+from functools import cache
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -31,6 +35,24 @@ QUICK = ("--null", "19", "--bootstrap", "50")
 
 # By name: what is typed, in a folder of the files that `COMMANDS[name][0]` makes.
 Make = Callable[[], None]
+
+
+@cache
+def _made_by(make: Make) -> Path:
+    """Return a folder in which the files were made, once in a process: each draws by a seed."""
+    folder = tempfile.TemporaryDirectory()
+    _FOLDERS.append(folder)
+    with contextlib.chdir(folder.name):
+        make()
+    return Path(folder.name)
+
+
+_FOLDERS: list[tempfile.TemporaryDirectory[str]] = []  # removed when the process ends
+
+
+def fill(make: Make) -> None:
+    """Copy the files that a function makes into the current folder."""
+    shutil.copytree(_made_by(make), ".", dirs_exist_ok=True)
 
 
 def tables() -> None:
@@ -253,13 +275,13 @@ def bank() -> None:
 
 def built() -> None:
     """The bank of these answers."""
-    bank()
+    fill(bank)
     main(["bank", "build", "known.csv", "--domains", "domains.csv", "--out", "my.bank", "--quiet"])
 
 
 def session() -> None:
     """A session of the bank that has drawn fifteen questions, and their answers."""
-    built()
+    fill(built)
     main(["bank", "next", "my.bank", "my.session", "--questions", "15", "--size", "45", "--quiet"])
     asked = load("my.bank").resume("my.session").asked
     scores = [k % 3 % 2 for k in range(len(asked))]
@@ -268,7 +290,7 @@ def session() -> None:
 
 def looked() -> None:
     """Answers of a model to the questions of the bank, and others a day later."""
-    built()
+    fill(built)
     rng = np.random.default_rng(4)
     first = rng.integers(0, 2, 120)
     for name, score in (("first", first), ("today", first * (rng.random(120) < 0.8))):
@@ -279,6 +301,7 @@ def looked() -> None:
 QUESTIONS = [{"question": f"What is {k} + 1?", "answer": str(k + 1)} for k in range(30)]
 
 
+@cache
 def store(name: str, firm: str = "") -> Make:
     """Return what fills a store with replies to one instrument, drawn by prompt.
 

@@ -64,9 +64,9 @@ def long(stated, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.usefixtures("plotting")
-def test_two_files_become_a_report(run, wide, tmp_path: Path) -> None:
-    found = run("calibrate", *wide, "--bootstrap", 20, "--null", 20, "--out", "here", "--seed", 7)
+@pytest.mark.usefixtures("plotting", "undrawn")
+def test_two_files_become_a_report(call, wide, tmp_path: Path) -> None:
+    found = call("calibrate", *wide, "--bootstrap", 20, "--null", 20, "--out", "here", "--seed", 7)
     assert found.returncode == 0, found.stderr
     assert found.stderr == ""
     assert "m2" in found.stdout

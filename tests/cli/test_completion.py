@@ -78,9 +78,9 @@ def test_zsh_reads_it(scripts: Path) -> None:
     assert shell("zsh", "-f", "-c", ask) == ["_shtab_psychollm:", "function"]
 
 
-def test_the_command_itself_in_a_process(run) -> None:
+def test_the_command_itself(call) -> None:
     pytest.importorskip("shtab")
-    found = run("completion", "bash")
+    found = call("completion", "bash")
     assert found.returncode == 0
     assert found.stdout == script(build_parser(), "bash")
 

@@ -14,7 +14,7 @@ from psychollm._base.result import Result
 from psychollm.calibration.panels.panel_curves import PanelCurves
 from psychollm.data.readers import read_labels
 from psychollm.estimates.findings import Study
-from tests.cli.commands import COMMANDS, PRINTED, SAVED, VARIANTS, kept_of, script_in
+from tests.cli.commands import COMMANDS, PRINTED, SAVED, VARIANTS, fill, kept_of, script_in
 from tests.goldens import Kept, check, flat
 
 pytest.importorskip("matplotlib")
@@ -26,7 +26,7 @@ def test_a_command_leaves_what_it_left_and_its_script_makes_it(
     call, tmp_path: Path, name: str
 ) -> None:
     make, typed = COMMANDS[name]
-    make()
+    fill(make)
     done = call(*typed, "--out", "here")
     assert done.returncode == 0, done.stderr
     results = json.loads((tmp_path / "here" / "results.json").read_text(encoding="utf-8"))
@@ -44,7 +44,7 @@ def test_a_command_prints_what_it_printed(call, tmp_path: Path, monkeypatch, nam
     for kind in ("json", "words"):
         (tmp_path / kind).mkdir()
         monkeypatch.chdir(tmp_path / kind)
-        make()
+        fill(make)
         done[kind] = call(*typed, *(["--json"] if kind == "json" else []))
         assert done[kind].returncode == 0, done[kind].stderr
     found: Kept = {}
@@ -64,7 +64,7 @@ def test_the_script_of_a_variant_gives_the_tables_to_the_last_bit(
     call, tmp_path: Path, name: str
 ) -> None:
     make, typed = VARIANTS[name]
-    make()
+    fill(make)
     done = call(*typed, "--out", "here")
     assert done.returncode == 0, done.stderr
     results = json.loads((tmp_path / "here" / "results.json").read_text(encoding="utf-8"))

@@ -10,23 +10,17 @@ from psychollm.cli import main
 from psychollm.cli.doctor import Version
 
 
-def test_version(run) -> None:
-    for arguments in (["version"], ["--version"]):
-        found = run(*arguments)
-        assert found.returncode == 0
-        assert found.stdout.startswith(f"psychollm {psychollm.__version__} (Python ")
+@pytest.mark.parametrize("where", ["run", "call"])
+def test_version(request, where: str) -> None:
+    """In a process of its own, and in this one."""
+    found = request.getfixturevalue(where)("--version" if where == "run" else "version")
+    assert found.returncode == 0
+    assert found.stdout.startswith(f"psychollm {psychollm.__version__} (Python ")
 
 
 def test_help_without_a_command(capsys) -> None:
     assert main([]) == 0
     assert "study" in capsys.readouterr().out
-
-
-def test_help_names_every_option(run) -> None:
-    found = run("study", "--help")
-    assert found.returncode == 0
-    for option in ("--threshold", "--empty-cells", "--missing", "--null", "--seed", "--json"):
-        assert option in found.stdout
 
 
 def test_help_of_a_command_without_a_description(capsys) -> None:
@@ -36,14 +30,16 @@ def test_help_of_a_command_without_a_description(capsys) -> None:
     assert f"\n\n{told}.\n" in capsys.readouterr().out
 
 
-def test_help_needs_no_numpy() -> None:
+def test_help_names_every_option_and_needs_no_numpy() -> None:
     program = (
         "import sys; from psychollm.cli import main\n"
-        "try:\n    main(['study', '--help'])\nexcept SystemExit:\n    pass\n"
+        "try:\n    main(['study', '--help'])\nexcept SystemExit as end:\n    assert not end.code\n"
         "sys.stderr.write(str('numba' in sys.modules or 'pandas' in sys.modules))"
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert found.stderr == "False"
+    for option in ("--threshold", "--empty-cells", "--missing", "--null", "--seed", "--json"):
+        assert option in found.stdout
 
 
 def test_the_command_imports_little() -> None:

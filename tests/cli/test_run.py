@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import subprocess
-import sys
 import time
 from collections import Counter
 from html import unescape
@@ -24,6 +22,7 @@ from psychollm.instruments.stages import STAGES
 from tests.cli.commands import SAVED, kept_of
 from tests.cli.respondents import MODELS, questions, reply, script
 from tests.collect.hostile import Act, Body, Hostile, said
+from tests.forked import started
 from tests.goldens import check, flat
 
 pytest.importorskip("httpx")
@@ -304,18 +303,6 @@ def test_thoughts_are_coded_and_what_all_cost_is_told(call, tmp_path: Path) -> N
 COMMAND = ("run", "metacognitive_skill", "plan.toml", *QUICK, "--out", "results")
 
 
-def start(folder: Path) -> "subprocess.Popen[str]":
-    root = Path(__file__).resolve().parents[2]
-    return subprocess.Popen(
-        [sys.executable, "-m", "psychollm", *map(str, COMMAND)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(root), "MPLBACKEND": "Agg"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 @pytest.mark.usefixtures("plotting")
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_killed_at_every_stage_it_asks_none_twice_and_reports_the_same(
@@ -334,7 +321,7 @@ def test_killed_at_every_stage_it_asks_none_twice_and_reports_the_same(
             plan = write(folder, LATER, server.url)
             plan.write_text(plan.read_text().replace("[[models]]", f"{limits}[[models]]", 1))
             for place in places if folder is partly else []:
-                process = start(folder)
+                process = started(["-m", "psychollm", *map(str, COMMAND)], folder)
                 while len(server.seen) < place and process.poll() is None:
                     time.sleep(0.001)
                 process.kill()

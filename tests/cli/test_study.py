@@ -17,6 +17,7 @@ import pytest
 from psychollm._base.errors import ValidityWarning
 from psychollm.cli import INTERRUPTED, UNUSABLE, main
 from psychollm.cli.notes import as_notes
+from tests.forked import started
 
 QUICK = ("--null", 19, "--bootstrap", 19, "--no-report")
 
@@ -221,39 +222,28 @@ def test_an_interrupt_has_its_exit_code(
 def test_a_terminal_sees_progress(tables, tmp_path: Path) -> None:
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    command = [sys.executable, "-m", "psychollm", "study", *tables, *QUICK, "--out", "o"]
-    with subprocess.Popen(
-        [str(part) for part in command],
-        stdout=subprocess.DEVNULL,
-        stderr=follower,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
-    ) as process:
-        os.close(follower)
-        seen = b""
-        while True:
-            try:
-                block = os.read(leader, 4096)
-            except OSError:  # the other end is closed
-                break
-            if not block:
-                break
-            seen += block
+    command = ["-m", "psychollm", "study", *tables, *QUICK, "--out", "o"]
+    process = started([str(part) for part in command], tmp_path, err=follower)
+    os.close(follower)
+    seen = b""
+    while True:
+        try:
+            block = os.read(leader, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not block:
+            break
+        seen += block
     os.close(leader)
+    process.communicate()
     assert process.returncode == 0
     assert re.search(rb"null", seen)
 
 
 def test_a_reader_that_stops_is_no_error(tables, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "psychollm", "study", *tables, *QUICK, "--json"]
-    with subprocess.Popen(
-        [str(part) for part in command],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.close()
-        assert process.stderr.read() == b""
+    command = ["-m", "psychollm", "study", *tables, *QUICK, "--json"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = started([str(part) for part in command], tmp_path, out=writer)
+    os.close(writer)
+    assert process.communicate()[1] == ""

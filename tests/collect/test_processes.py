@@ -16,22 +16,16 @@ from psychollm.collect.store import Store
 from tests.collect.conftest import write_plan
 from tests.collect.hostile import Act, Body, Hostile, said
 from tests.effort import FUZZ
+from tests.forked import Forked, started
 
 resource = pytest.importorskip("resource")  # of POSIX
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 POSIX = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
 
-def start(plan: Path) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [sys.executable, str(HERE / "collector.py"), str(plan)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def start(plan: Path) -> "Forked | subprocess.Popen[str]":
+    return started([str(HERE / "collector.py"), str(plan)], plan.parent)
 
 
 @POSIX
@@ -50,11 +44,7 @@ def test_killed_again_and_again_it_loses_no_reply_and_asks_none_twice(tmp_path: 
             while len(server.seen) < target and process.poll() is None:
                 time.sleep(0.002)
             process.kill()
-            process.wait()
-            assert process.stdout
-            assert process.stderr
-            process.stdout.close()
-            process.stderr.close()
+            process.communicate()
         answered = len(server.seen)
         assert 0 < answered < n
         process = start(plan)
@@ -158,7 +148,12 @@ def test_thousands_of_requests_two_hundred_at_once_in_bounded_memory(tmp_path: P
         extra = "concurrency = 200\nstart_concurrency = 200"
         plan = write_plan(tmp_path, server.url, n, extra=extra)
         peaks: list[int] = []
-        process = start(plan)
+        process = subprocess.Popen(  # with memory of its own alone
+            [sys.executable, str(HERE / "collector.py"), str(plan)],
+            env={**os.environ, "PYTHONPATH": str(HERE.parents[1])},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         watcher = threading.Thread(target=_watch, args=(process.pid, peaks))
         watcher.start()
         _, err = process.communicate(timeout=240)

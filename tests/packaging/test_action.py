@@ -41,20 +41,28 @@ elif body is None and os.environ["KEY"] == "again":
 """
 
 
+COMMAND = f'#!/bin/sh\nexec "{sys.executable}" -m psychollm "$@"\n'
+# In place of the command, where only the script matters.
+COMPARED = """#!/bin/sh
+[ "$*" = "compare --scorer exact_match --markdown -- {logs}" ] || exit 2
+echo "| model | score | rank | tier |"
+"""
+
+
 @pytest.fixture
 def act(tmp_path: Path) -> Run:
     """Return a function that runs the script as the action does."""
     tools = tmp_path / "tools"
     tools.mkdir()
-    for name, text in (
-        ("gh", GH.format(python=sys.executable)),
-        ("python", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n'),
-        ("psychollm", f'#!/bin/sh\nexec "{sys.executable}" -m psychollm "$@"\n'),
-    ):
-        (tools / name).write_text(text)
-        (tools / name).chmod(0o755)
 
-    def run(**given: str) -> subprocess.CompletedProcess[str]:
+    def run(command: str = COMMAND, **given: str) -> subprocess.CompletedProcess[str]:
+        for name, text in (
+            ("gh", GH.format(python=sys.executable)),
+            ("python", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n'),
+            ("psychollm", command),
+        ):
+            (tools / name).write_text(text)
+            (tools / name).chmod(0o755)
         return subprocess.run(
             ["bash", str(SCRIPT)],
             cwd=tmp_path,
@@ -95,14 +103,15 @@ def test_a_new_pull_request_gets_a_comment(act: Run, tmp_path: Path) -> None:
 
 
 def test_an_earlier_comment_is_brought_up_to_date(act: Run, tmp_path: Path) -> None:
-    assert act(**HELM, **PULL, KEY="again").returncode == 0
+    command = COMPARED.format(logs=SAMPLES / "helm")
+    assert act(command, **HELM, **PULL, KEY="again").returncode == 0
     arguments = calls(tmp_path)[-1][0]
     assert arguments[:4] == ["api", "--method", "PATCH", "repos/us/evals/issues/comments/41"]
 
 
 @pytest.mark.parametrize("given", [{}, {**PULL, "COMMENT": "false"}])
 def test_without_a_pull_request_nothing_is_sent(act: Run, tmp_path: Path, given) -> None:
-    found = act(**HELM, **given)
+    found = act(COMPARED.format(logs=SAMPLES / "helm"), **HELM, **given)
     assert found.returncode == 0, found.stderr
     assert "in the summary of the job" in found.stdout
     assert not (tmp_path / "calls.jsonl").exists()
