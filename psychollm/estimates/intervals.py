@@ -279,8 +279,23 @@ def percentile_interval(draws: FloatArray, level: float | FloatArray) -> FloatAr
     tails = [0.5 * (1.0 - level), 0.5 * (1.0 + level)]
     defined = np.asarray(np.isfinite(draws).any(axis=0))
     safe = np.where(defined, draws, 0.0)
-    bounds = np.asarray(np.nanquantile(safe, tails, axis=0))
+    columns = safe.reshape(len(safe), int(np.prod(safe.shape[1:])))
+    bounds = _quantiles(columns, tails).reshape(2, *safe.shape[1:])
     return np.where(defined[..., None], np.moveaxis(bounds, 0, -1), np.nan)
+
+
+def _quantiles(draws: FloatArray, shares: list[float]) -> FloatArray:
+    """Return quantiles (shares, k) of draws (n, k), of which some may be undefined."""
+    found = np.full((len(shares), draws.shape[1]), np.nan)
+    if not draws.size:
+        return found
+    # NumPy takes columns with undefined values one by one, and all others together.
+    gaps = np.isnan(draws).any(axis=0)
+    if not gaps.all():
+        found[:, ~gaps] = np.quantile(draws[:, ~gaps], shares, axis=0)
+    if gaps.any():
+        found[:, gaps] = np.nanquantile(draws[:, gaps], shares, axis=0)
+    return found
 
 
 def basic_interval(value: FloatArray, draws: FloatArray, level: float | FloatArray) -> FloatArray:
