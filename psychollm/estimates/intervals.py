@@ -279,8 +279,8 @@ def percentile_interval(draws: FloatArray, level: float | FloatArray) -> FloatAr
     tails = [0.5 * (1.0 - level), 0.5 * (1.0 + level)]
     defined = np.asarray(np.isfinite(draws).any(axis=0))
     safe = np.where(defined, draws, 0.0)
-    columns = safe.reshape(len(safe), int(np.prod(safe.shape[1:])))
-    bounds = _quantiles(columns, tails).reshape(2, *safe.shape[1:])
+    table = safe.reshape(len(safe), int(np.prod(safe.shape[1:])))
+    bounds = _quantiles(table, tails).reshape(2, *safe.shape[1:])
     return np.where(defined[..., None], np.moveaxis(bounds, 0, -1), np.nan)
 
 

@@ -136,11 +136,23 @@ def test_a_regression_is_commented_before_it_fails_the_step(act: Run, tmp_path: 
     assert "'new' scores significantly lower than 'old'" in found.stderr
     assert "old ranks first" in (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert len(calls(tmp_path)) == 3
-    (tmp_path / "calls.jsonl").unlink()
-    assert act(LOGS=logs, ARGUMENTS="--fail-below new", **PULL).returncode == 0
-    assert act(LOGS=logs, ARGUMENTS="--fail-below old").returncode == 1
-    assert act(LOGS=logs, ARGUMENTS="--fail-below none", **PULL).returncode == 2
-    assert len(calls(tmp_path)) == 3
+
+
+@pytest.mark.parametrize(
+    ("code", "printed", "told"),
+    [(0, "| a |", True), (1, "| a |", True), (1, "", False), (2, "| a |", False)],
+)
+def test_the_step_ends_as_the_command_did(
+    act: Run, tmp_path: Path, code: int, printed: str, told: bool
+) -> None:
+    """Only a comparison that was printed is told: codes are those of tests/cli/test_compare.py."""
+    command = f"#!/bin/sh\nprintf '%s' '{printed}'\nexit {code}\n"
+    assert act(command, **HELM).returncode == code
+    assert (tmp_path / "summary.md").exists() == told
+    assert not (tmp_path / "calls.jsonl").exists()
+    assert act(command, **HELM, **PULL).returncode == code
+    assert (tmp_path / "calls.jsonl").exists() == told
+    assert not told or len(calls(tmp_path)) == 3
 
 
 def test_what_logs_and_inputs_hold_is_never_run(act: Run, tmp_path: Path) -> None:
