@@ -1,5 +1,7 @@
 """One signal or two where models lapse and guess."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy.special import ndtri
@@ -17,17 +19,22 @@ def table(key, seed):
     return simulate(BY_KEY[key], np.random.default_rng(seed))
 
 
+@cache
+def judged(key, seed):
+    """Return the study of a simulated table."""
+    return psy.dimensionality(table(key, seed)[0], n_null=39, rng=seed)
+
+
 def test_lapses_and_guesses_are_no_second_factor():
     # Without allowing for them, these tests say two in most tables (docs/lapses_tables.md).
     two, without = 0, 0
     for key in ("one_19_2000_10-90_0.01_0.0", "one_14_500_10-90_0.01_0.0"):
-        for seed in range(6):
-            yes, _, _ = table(key, seed)
-            result = psy.dimensionality(yes, n_null=39, rng=seed)
+        for seed in range(3):
+            result = judged(key, seed)
             two += result.n_factors == 2
             without += result.one_factor_test.p_value <= 0.05
-    assert two <= 1
-    assert without >= 9
+    assert two == 0
+    assert without >= 5
 
 
 def test_what_the_verdict_says_of_lapses():
@@ -129,12 +136,10 @@ def test_missing_answers_and_extreme_models():
 
 
 def test_scores_alone_decide_where_they_are_far_from_one_factor():
-    yes, _, _ = table("levels .8_19_2000_10-90_0.01_0.0", 1)
-    lapses = psy.dimensionality(yes, n_null=39, rng=1).with_lapses
+    lapses = judged("levels .8_19_2000_10-90_0.01_0.0", 1).with_lapses
     assert lapses.far
     assert lapses.second_shown(0.05)
-    yes, _, _ = table("one_19_2000_10-90_0.01_0.0", 1)
-    assert not psy.dimensionality(yes, n_null=39, rng=1).with_lapses.far
+    assert not judged("one_19_2000_10-90_0.01_0.0", 1).with_lapses.far
 
 
 def test_the_result_is_saved_whole_and_repeats(tmp_path):
