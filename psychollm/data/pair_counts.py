@@ -303,7 +303,7 @@ class CountedAnswers:
 
     @classmethod
     def _of_cells(cls, table: Responses) -> CountedAnswers:
-        """Count the pairs of models of a sparse table, stored as two bits per cell."""
+        """Return the counts of all pairs of models of a sparse table, with two bits per cell."""
         yes, answered = _bits_of_cells(table)
         k, n = yes.shape[0], len(table.questions)
         if int(table.by_question.start[-1]) == k * n:

@@ -95,8 +95,8 @@ class Layout:
     """Components of the page of one study."""
 
     title: str
-    # `of` takes the `details` of `write_report`, and returns the findings and the first argument
-    # of all functions below.
+    # `of` takes the `details` of `write_report`; it returns the findings, and the object that all
+    # functions below take as their first argument.
     of: Callable[..., tuple[Any, Findings]] = _as_it_is
     subtitle: Callable[[Any], str] | None = None  # by default the first line of the findings
     facts: Callable[[Any, SmallestEffects], tuple[Fact, ...]] = lambda study, smallest: ()

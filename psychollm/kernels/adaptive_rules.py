@@ -1,4 +1,4 @@
-r"""Integration rules for several abilities, which are scaled to the width of each posterior.
+r"""Integration rules for several abilities, with nodes scaled to the width of each posterior.
 
 A rule consists of points :math:`t_q` and logarithms of weights :math:`w_q` such that
 

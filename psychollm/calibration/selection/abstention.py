@@ -213,7 +213,7 @@ class _Design:
 def _compared(
     design: _Design, made: FloatArray, should: FloatArray, grades: FloatArray
 ) -> Abstention:
-    """Return statistics of actual abstentions, due abstentions and grades (models, questions)."""
+    """Return statistics of abstentions, warranted abstentions and grades (models, questions)."""
     answerable = np.isfinite(made) & (should == 0.0)
     attempted = np.where(answerable, 1.0 - made, np.nan)
     grades = np.where(attempted == 1.0, grades, np.where(attempted == 0.0, 0.0, np.nan))

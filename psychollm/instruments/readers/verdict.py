@@ -21,8 +21,8 @@ Rule 6 uses the only value that the reply mentions, if nothing contradicts it.
 A value is asserted in a clause that introduces it ("I would say 5"). A value is not asserted if it
 is denied ("not 5"), reported ("he said 5"), wished for, supposed or asked ("5?"). An answer that
 the reply retracts ("scratch that", "let me recount", "no wait") does not count if another answer
-follows. An answer that the reply only doubts ("wait, ...") is ambiguous, unless another answer is
-the only one that follows. Text after the next question is ignored, because models without
+follows. An answer that the reply questions ("wait, ...") without rejecting it is ambiguous, unless
+exactly one other answer follows. Text after the next question is ignored, because models without
 instruction tuning continue with invented turns. An open choice ("yes or no"), a bound ("at least
 5") and two different mentions are ambiguous. Without evidence of an answer, the outcome is
 `REFUSED` if the reply declines to answer, and `UNREADABLE` otherwise. In a truncated reply, only

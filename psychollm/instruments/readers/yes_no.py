@@ -321,7 +321,7 @@ def _value(word: str) -> int:
 
 
 def _same_words(words: str) -> frozenset[Value]:
-    """Return the answer of a text that contains only particles and conjunctions."""
+    """Return the answer of a text whose other words are particles and conjunctions."""
     values: set[Value] = set()
     for token in _TOKENS.findall(words):
         if token in PARTICLES or re.fullmatch("ye+s+|no{2,}", token):

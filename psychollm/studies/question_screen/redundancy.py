@@ -120,7 +120,7 @@ def _tails(
     i, j = pairs.T
     both = seen[:, i] & seen[:, j]
     alike = ((right[:, i] == right[:, j]) & both).sum(axis=0)
-    # Probability 0 excludes models without both answers.
+    # Probability 0 excludes models that lack one of the two answers.
     each = np.where(both, chance[:, i] * chance[:, j] + (1 - chance[:, i]) * (1 - chance[:, j]), 0)
     mass = np.zeros((len(right) + 1, len(pairs)))
     mass[0] = 1.0

@@ -208,7 +208,7 @@ def sample_curve(
     rng: RandomState = None,
 ) -> SampleCurve:
     """Return accuracy by confidence, and its distribution in data sets from equation (1)."""
-    # There is one place per possible confidence, or ten bins of equal width if there are more than
+    # There is one bin per possible confidence, or ten bins of equal width if there are more than
     # twenty possible confidences.
     table = exchanged(codes, right)
     values = np.unique(table.confidence[table.chance > 0.0].round(12))

@@ -1,4 +1,4 @@
-"""Run `psychollm study` on two tables, or on replies to self-prediction."""
+"""Run `psychollm study` on two tables, or on replies to self-prediction prompts."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -68,7 +68,7 @@ def carried(
     correlations: FloatArray, given: IntArray, of: IntArray, residual: FloatArray
 ) -> FloatArray:
     """Return the means of residuals (draws, of), given the residuals in other benchmarks."""
-    # A score in a benchmark of `given` is predicted as a repetition, from the ability only.
+    # A score in a benchmark of `given` is predicted as a new run of it, from the ability only.
     both = np.where(np.isin(of, given), 0.0, correlations[np.ix_(given, of)])
     share = np.linalg.solve(correlations[np.ix_(given, given)], both)
     return np.asarray(np.clip(residual, -_MOST, _MOST) @ share)

@@ -17,7 +17,7 @@ weights :math:`w = 1 / (\phi_b + 1 / n)`, the parameters maximise the sum of the
 
 .. math:: \sum_{mb} w_{mb} \big(y_{mb} \eta_{mb} - \log(1 + e^{\eta_{mb}})\big)          \quad (3)
 
-Abilities have variance 1 around a line in the release date. The priors of :math:`d_b`,
+Abilities have variance 1 around a linear trend in the release date. The priors of :math:`d_b`,
 :math:`\log a_{b1}` and loadings are centred at their means over benchmarks. Variances, means and
 dispersions are updated from the posterior by EM. The posterior is normal around the maximum
 (Laplace), with the expected curvature of the quasi-likelihood (3). The dispersion of a benchmark
