@@ -431,6 +431,7 @@ COMMANDS: dict[str, tuple[Make, tuple[str, ...]]] = {
 
 BOTH = ("--confidence-column", "confidence", "--correctness-column", "score")
 FAST = ("--metrics", "brier", "--bootstrap", "50", "--null", "19")
+FEWEST = ("--null", "19", "--bootstrap", "19")
 # Further options, of which the script alone is tried.
 VARIANTS: dict[str, tuple[Make, tuple[str, ...]]] = {
     "calibrate in percent": (
@@ -464,17 +465,17 @@ VARIANTS: dict[str, tuple[Make, tuple[str, ...]]] = {
     ),
     "study of words": (
         tables,
-        ("study", "spoken.csv", "marked.csv", "--codes", "yes=1,no=0", "--common", *QUICK),
+        ("study", "spoken.csv", "marked.csv", "--codes", "yes=1,no=0", "--common", *FEWEST),
     ),
     "study of a long file": (
         tables,
         ("study", "percent.csv", *BOTH, "--threshold", "50", "--at-least", "--leave-out",
-         "sim-02", *QUICK),
+         "sim-02", *FEWEST),
     ),
     "study of a log at a rule": (
-        tables, ("study", "long.csv", "--threshold", "model_median", "--common", *QUICK)
+        tables, ("study", "long.csv", "--threshold", "model_median", "--common", *FEWEST)
     ),
-    "study of the example": (tables, ("study", "--example", *QUICK)),
+    "study of the example": (tables, ("study", "--example", *FEWEST)),
     **{
         f"study of {name} without a model": (
             store(name), ("study", "run.sqlite", "--leave-out", "a", *QUICK)
