@@ -48,8 +48,8 @@ class Prompt:
     `about` contains the information for parsing and scoring the reply, and is not sent to the
     model. If `follows` names an earlier prompt, this prompt continues its conversation: the
     messages of the earlier prompt and the reply to it precede the messages of this prompt. If `to`
-    names a respondent, only this respondent receives the prompt, for example because it refers to
-    an earlier reply.
+    names a respondent, only this respondent receives the prompt, for example because the prompt
+    refers to the respondent's earlier reply.
 
     Examples
     --------

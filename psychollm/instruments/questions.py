@@ -134,14 +134,14 @@ def read_questions(
         Path of a ``.csv`` file with a header, a ``.jsonl`` file with one object per line, or a
         ``.json`` file in the SQuAD format, whose passages are dropped.
     columns : mapping of str to str, optional
-        Columns or fields that contain "key", "text", "answers", "domain" and "rule". By default,
-        columns are recognised by these names or by common alternatives (question, answer, id,
-        topic, ...). If there are no keys, questions are numbered. Several right answers are
-        separated by "|" in a CSV cell and are a list in JSON.
+        Names of the columns or fields that contain the "key", "text", "answers", "domain" and
+        "rule" of a question. By default, columns are recognised by these names or by common
+        alternatives (question, answer, id, topic, ...). If there are no keys, questions are
+        numbered. Several right answers are separated by "|" in a CSV cell and are a list in JSON.
     rule : {"exact", "contains", "f1", "numeric"}, optional
         Comparison rule for questions without their own rule; "exact" by default.
     n_questions : int, optional
-        Number of questions, evenly spaced over the file; all by default.
+        Number of questions to read, evenly spaced over the file; all by default.
 
     Raises
     ------

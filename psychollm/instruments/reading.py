@@ -123,7 +123,7 @@ class Scores(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PartScores(Scores):
-    """Scores of questions with several parts, such as prediction and answer."""
+    """Scores of questions that have several parts, for example a prediction and an answer."""
 
     outcomes: Mapping[str, tuple[Outcome, ...]]  # outcome of each question, by part
 

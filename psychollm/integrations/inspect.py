@@ -1,4 +1,4 @@
-"""Inspect AI tasks whose questions an item bank selects until the interval is narrow enough.
+"""Inspect AI tasks whose questions an item bank selects until the score is precise enough.
 
 Inspect calls its `EarlyStopping` before each sample, in the order of the dataset; a skipped sample
 is not offered again. Therefore, all questions are drawn in advance, so that no answer can
@@ -81,8 +81,8 @@ def stop_early(
     Notes
     -----
     Repeats (Inspect's epochs) of a question are averaged; the first epoch determines the number of
-    questions. A failed sample counts as missing, even if Inspect is configured to score it, and
-    the flag of the score reports it.
+    questions. A failed sample counts as missing, even if Inspect is configured to score it, and a
+    flag of the score reports the failure.
 
     Examples
     --------
@@ -323,7 +323,7 @@ class _Run:
             self.failed.discard((str(sample), epoch))
 
     def found(self) -> dict[str, Any]:
-        """Return the bank score from all epochs, with the number of questions and the reason."""
+        """Return the bank score from all epochs, with the reason for stopping."""
         session = self._stop.begin()
         answers = {}
         for question in self._stop.draw(session):

@@ -104,8 +104,9 @@ def ability(
 ) -> Abilities:
     """Estimate abilities from answers to fitted items.
 
-    EAP estimates and standard errors average over the uncertainty of the items. If `fit_irt` was
-    called with ``families=``, item estimates are less precise, and `ability` accounts for this.
+    EAP estimates and standard errors average over the estimation error of the items. If `fit_irt`
+    was called with ``families=``, item estimates are less precise, and `ability` accounts for
+    this.
 
     Parameters
     ----------
@@ -177,7 +178,7 @@ def abilities_of(
     *,
     unit: float = 1.0,
 ) -> Abilities:
-    """Return abilities of all respondents from estimates and errors of their answer patterns."""
+    """Return all respondents' abilities from estimates and standard errors of answer patterns."""
     reasons = why_none(method, patterns.codes, estimates[0], patterns.n_categories)
     undefined = np.array([bool(reason) for reason in reasons])
     everyone = patterns.of_respondent

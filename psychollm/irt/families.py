@@ -195,7 +195,7 @@ class Family(ABC):
 
     @abstractmethod
     def columns(self, parameters: FloatArray, covariance: FloatArray, held: BoolArray) -> Columns:
-        """Return estimates and errors by attribute of the result, NaN where `held` (J, p)."""
+        """Return estimates and standard errors by attribute name; NaN where `held` (J, p)."""
 
 
 ASYMPTOTES = ("guessing", "upper")  # in the order of the parameters

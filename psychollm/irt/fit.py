@@ -405,7 +405,7 @@ def _family(
 def _check_answers(
     table: Responses, answers: Oriented, models: Sequence[Model], link: Link
 ) -> None:
-    """Raise an error if answers or link do not suit the models, or for a single respondent."""
+    """Raise an error if answers or link do not suit the models, or one respondent is given."""
     if len(answers.respondents) < 2:
         msg = (
             f"responses: respondents={answers.reading!r} leaves one respondent: a distribution of "

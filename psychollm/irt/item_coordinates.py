@@ -41,7 +41,7 @@ class Coordinates:
         return np.concatenate([shared, coordinates], axis=-1)
 
     def jacobian(self, coordinates: FloatArray) -> FloatArray:
-        """Return the Jacobian (..., q, q) of item-specific parameters in the coordinates."""
+        """Return the derivatives (..., q, q) of item-specific parameters by the coordinates."""
         return np.broadcast_to(
             np.eye(coordinates.shape[-1]), (*coordinates.shape, coordinates.shape[-1])
         )
@@ -73,7 +73,7 @@ class LogSlopes(Coordinates):
         return coordinates
 
     def _length(self, slope: FloatArray) -> FloatArray:
-        """Return the square root in (1), which is also the derivative of the slope a in u."""
+        """Return the square root in (1), which is also the derivative of slope a by u."""
         return np.sqrt(slope**2 + self.kappa**2)
 
     def _easiness(self, coordinates: FloatArray) -> FloatArray:

@@ -14,8 +14,8 @@ abilities only shifts the coordinates (1), so that the prior does not affect the
 be negative: the slopes of miskeyed items are in the tail of the distribution.
 
 Each item model has its own population. The mean of a population of fewer than `POPULATION` items
-is shrunk towards the other models. The shrunk mean includes `ItemPopulation.worth` additional
-items at the mean of all items with that coordinate.
+is shrunk towards the means of the other models. The shrunk mean includes `ItemPopulation.worth`
+additional items at the mean of all items with that coordinate.
 
 Abilities and items are integrated out in turn (variational EM). The posterior of an ability uses
 expected log-probabilities of the answers on a grid. The posterior of an item is normal in the
@@ -92,7 +92,7 @@ class Curves(Protocol):
     def rescaled(
         self, coordinates: FloatArray, slope: float, mean: FloatArray, sd: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return coordinates and derivatives for abilities measured from `mean` in units `sd`."""
+        """Return coordinates and derivatives for abilities with origin `mean` and unit `sd`."""
 
 
 A = TypeVar("A", bound=Abilities)
@@ -130,7 +130,7 @@ class Items:
 
     @property
     def bound(self) -> float:
-        """Contribution of items and their population to the bound of the likelihood."""
+        """Contribution of items and their population to the lower bound of the likelihood."""
         population, q = self.population, self.mean.shape[1]
         sizes = np.linalg.slogdet(self.covariance)[1] - np.linalg.slogdet(population.covariance)[1]
         tails = (FREEDOM + q) * np.log1p(_distances(self) / FREEDOM)

@@ -5,10 +5,10 @@ r"""Hierarchical logistic factor model of an incomplete table, with side informa
                                                                                          \quad (1)
 
 with features x of rows and features z of columns. The prior covariance of a feature's coefficients
-is the covariance of rows or columns; the constant's coefficients have ten times this SD. The
-covariances of rows and columns have an inverse Wishart prior centred at the identity. The weight
-of the Wishart prior, as a number of rows or columns, is the dimension plus one. Posteriors of rows
-and columns are normal and are computed by coordinate ascent on a variational bound
+is the covariance of rows or columns; the SD of the constant's coefficients is ten times larger.
+The covariances of rows and columns have an inverse Wishart prior centred at the identity. The
+weight of the Wishart prior, as a number of rows or columns, is the dimension plus one. Posteriors
+of rows and columns are normal and are computed by coordinate ascent on a variational bound
 (`psychollm.kernels.logistic_factors`). All higher-level parameters are estimated by their
 posterior modes. Predictions therefore include the uncertainty of rows and columns. A row without
 answers is predicted from its features, with the variance of rows.

@@ -61,7 +61,7 @@ class ItemCurves:
     def rescaled(
         self, coordinates: FloatArray, slope: float, mean: FloatArray, sd: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return coordinates and derivatives for abilities measured from `mean` in units `sd`."""
+        """Return coordinates and derivatives for abilities with origin `mean` and unit `sd`."""
         way, first = self.whole.coordinates, self.first
         old = way.parameters(coordinates, slope)
         moved = way.of(self.whole.rescaled(old, float(mean), float(sd)))

@@ -1,7 +1,7 @@
 r"""Expected answers from a fit: item curves averaged over the posterior of each ability.
 
 The posterior of a respondent's ability has the mean and covariance that `ability` or
-`multidimensional_ability` return. The posterior of a respondent without answers is the population
+`multidimensional_ability` returns. The posterior of a respondent without answers is the population
 distribution. The expected answer is the mean of the item's curve over a normal distribution with
 the posterior's moments, computed by Gauss-Hermite quadrature along the item's slopes. Items are
 treated as known, except in a Bayesian fit, which averages over draws of items. For binary answers,

@@ -12,13 +12,13 @@ If no cache can be written, as in a read-only site-packages without a home direc
 an error in the decorator, and the kernel is compiled in memory. Compiling the wrapper for calls
 from C would take a tenth of the compilation time. ``fastmath`` is never used, because it removes
 tests for NaN. ``parallel=True`` is never used, because its threading layers abort when called from
-several threads, and kill forked children.
+several threads, and kill forked child processes.
 
 Two restrictions of Numba determine what kernels return. A kernel that is called both from Python
-and from other kernels fills an array instead of returning one: if a calling kernel is loaded from
-the cache first, Numba 0.68 loses the type of a returned array before passing it to Python
-("'descr' is NULL"). A kernel returns at most one array to Python, because an interrupt during a
-call that returns several arrays would become a SystemError.
+and from other kernels fills an array instead of returning one. Otherwise, if a calling kernel is
+loaded from the cache first, Numba 0.68 loses the type of the returned array before passing it to
+Python ("'descr' is NULL"). A kernel returns at most one array to Python, because an interrupt
+during a call that returns several arrays would become a SystemError.
 
 Numba's cache does not detect changes in functions of other files. A kernel therefore inlines only
 functions of its own file or of files that change rarely, and CI runs the tests with a cold cache.

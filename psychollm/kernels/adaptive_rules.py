@@ -12,10 +12,10 @@ times a polynomial of degree 2 n - 1.
 
 The quasi-random rule transforms the points of an additive recurrence, each with its mirror image,
 to a t distribution. The integrand g is divided by the density of the t distribution (importance
-sampling with heavier tails than any posterior has). The recurrence uses the powers of the root of
-:math:`x^{s+2} = x + 1`. Each answer pattern takes the next points of one long sequence, so that
-the errors of patterns average out. A different shift gives another rule of the same kind, and the
-variation over shifts measures the integration error.
+sampling from a distribution with heavier tails than any posterior). The recurrence uses the powers
+of the root of :math:`x^{s+2} = x + 1`. Each answer pattern takes the next points of one long
+sequence, so that the errors of patterns average out. A different shift gives another rule of the
+same kind, and the variation over shifts measures the integration error.
 
 References
 ----------

@@ -117,12 +117,12 @@ class Reply(NamedTuple):
 
     @property
     def code(self) -> str:
-        """The three words of the reply as one string."""
+        """The words for decision, manner and reasoning trace, as one string."""
         return " ".join(self)
 
     @classmethod
     def of(cls, code: str) -> Self:
-        """Return the reply that a string of words encodes."""
+        """Return the reply that a string of three words encodes."""
         decision, manner, trace = code.split(" ")
         return cls(cast("Decision", decision), cast("Manner", manner), cast("Thinking", trace))
 
@@ -228,7 +228,7 @@ def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> Abstent
 
 
 def _rows(prompts: Sequence[Prompt]) -> dict[Row, Prompt]:
-    """Return one prompt per reply: the original if available, or else a judge's prompt."""
+    """Return one prompt per reply: the original prompt or, if it is missing, a judge's prompt."""
     rows = {("", one.key): one for one in prompts if one.about["stage"] == "ask"}
     for prompt in prompts:
         if prompt.about["stage"] == "judge":

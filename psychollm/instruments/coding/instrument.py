@@ -1,8 +1,8 @@
 """The coding instrument, which codes reflection on one's own thinking in reasoning traces.
 
 Rules and a judge are two independent coders. Rules are transparent but match only words. A judge
-interprets the text, but its codes can be verified only by its quotations. `metacognitive_skill`
-compares the two coders.
+interprets the text, but its codes can be verified only by comparing its quotations with the text.
+`metacognitive_skill` compares the two coders.
 """
 
 from collections.abc import Iterable, Mapping
@@ -135,7 +135,7 @@ class Coding(Instrument[CodingScores]):
             Parsed replies, either by prompt key or in the order of `prompts`; None marks a failed
             call.
         coder : str
-            Name of the judge; further repeats of the judge are separate coders.
+            Name of the judge; if a judge codes repeatedly, each repetition is a separate coder.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Parse a coder's reply: codes and quotations, from JSON that may be imperfect.
+"""Parse the codes and quotations in a coder's reply, even from malformed JSON.
 
 The JSON object may be surrounded by text, enclosed in a code fence, nested or part of a list, and
 may contain surplus commas. Instead of JSON, a reply may give one code per line. A category with

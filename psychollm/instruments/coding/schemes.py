@@ -10,8 +10,9 @@ categories were written for this project.
 
 Categories may have cues, which are patterns of words. Each cue has a name, so that every code can
 be traced to the words on which it is based. A strong cue names the behaviour; a weak cue often
-occurs with the behaviour. A deniable cue does not count if its clause denies it ("no need to
-check"). The patterns of the library are English; {i} and {me} stand for first-person pronouns.
+occurs with the behaviour. A cue marked as deniable does not count if its clause negates it ("no
+need to check"). The patterns of the library are English; {i} and {me} stand for first-person
+pronouns.
 
 References
 ----------
@@ -54,7 +55,7 @@ class Cue:
     deniable: bool = False
 
     def places(self, text: str, start: int, end: int) -> list[tuple[int, int]]:
-        """Return the spans of the cue between two positions of a text, except denied cues."""
+        """Return the spans of the cue between two positions of a text, except if negated."""
         spans = (match.span() for match in self.pattern.finditer(text, start, end))
         return [span for span in spans if not (self.deniable and _idle(text, span[0]))]
 
@@ -107,9 +108,10 @@ def read_scheme(path: str | PathLike[str]) -> Scheme:
     ----------
     path : path
         A UTF-8 file. The file may have a ``name`` (the file name by default) and the ``role`` of a
-        judge. Tables ``[[category]]`` have a ``name`` and a ``meaning`` that completes "the writer
-        ...". Coding by rules needs tables ``[[category.cue]]`` with ``name``, ``pattern`` (a
-        case-insensitive regular expression that begins at a word), ``strong`` and ``deniable``.
+        judge. Tables ``[[category]]`` have a ``name`` and a ``meaning``, which completes a
+        sentence that begins "the writer ...". Coding by rules needs tables ``[[category.cue]]``
+        with ``name``, ``pattern`` (a case-insensitive regular expression that begins at a word),
+        ``strong`` and ``deniable``.
 
     Returns
     -------

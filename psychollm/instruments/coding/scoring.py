@@ -136,7 +136,7 @@ def code_by_rules(text: str, scheme: SchemeName | Scheme = "five") -> Coded:
 
 
 def _cue_in(text: str, sentence: Sentence, cues: tuple[Cue, ...]) -> tuple[Cue, int, int] | None:
-    """Return the first strong or else the first weak cue of a sentence, with its span."""
+    """Return a sentence's first strong cue or, without one, its first weak cue, with the span."""
     matches = [
         (not cue.strong, start, end, cue)
         for cue in cues

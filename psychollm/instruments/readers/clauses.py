@@ -318,7 +318,7 @@ def _disowned(before: str, after: str) -> bool:
 
 
 def of_one_manner(text: str, ones: list[Mention], joins: re.Pattern[str]) -> list[Mention]:
-    """Give the same manner to values in one list: "A, B and D are wrong", "whether 5 or 6"."""
+    """Assign one manner to all values of a list: "A, B and D are wrong", "whether 5 or 6"."""
     start = 0
     for i in range(1, len(ones) + 1):
         alike = i < len(ones) and ones[i].value == ones[i - 1].value

@@ -1,8 +1,8 @@
 """Words by their function in a clause, in all supported languages, with inflected forms.
 
-`LEADS` introduce an answer without adding to it ("I would say"). The module `clauses` combines
-these patterns: the speaker (`OWN`, `PERSON`), verbs of saying and choosing (`SAY`, `CHOOSE`), and
-words that prevent an assertion.
+The words in `LEADS` introduce an answer without adding to it ("I would say"). The module `clauses`
+combines these patterns: the speaker (`OWN`, `PERSON`), verbs of saying and choosing (`SAY`,
+`CHOOSE`), and words that prevent an assertion.
 """
 
 import re

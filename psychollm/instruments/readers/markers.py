@@ -1,9 +1,10 @@
 """Answers that a reply marks, for example by "answer:" or a box.
 
-Markers have ranks; a lower rank takes precedence. Rank 0 is the name of the requested quantity
-("confidence:"), which distinguishes the quantity from other answers in the reply. Rank 1 marks the
-final result (a box, an answer tag, a JSON field, "final answer:", "correction:"). Rank 2 names an
-answer ("answer:", "the answer is"). Rank 3 is one of several answers in a column or list.
+Markers have ranks; a lower rank takes precedence. Rank 0 marks an answer by the name of the
+requested quantity ("confidence:"), which distinguishes the quantity from other answers in the
+reply. Rank 1 marks the final result (a box, an answer tag, a JSON field, "final answer:",
+"correction:"). Rank 2 names an answer ("answer:", "the answer is"). Rank 3 marks one of several
+answers in a column or list.
 """
 
 import re

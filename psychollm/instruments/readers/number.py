@@ -160,7 +160,7 @@ def without_asides(text: str) -> str:
 
 
 def without_scale(text: str, ends: re.Pattern[str]) -> str:
-    """Blank out the ends of a scale that a text repeats, and the words that name the scale."""
+    """Blank out a repeated description of the scale: its end points and the words that name it."""
     for one in ends.finditer(text):
         before = _SCALE_BEFORE.search(text, max(one.start() - _NAMED, 0), one.start())
         after = _SCALE_AFTER.match(text, one.end())
@@ -316,9 +316,9 @@ def read_integer(reply: str, *, finish_reason: str | None = None) -> Reading:
 
     Thousands may be grouped by commas (including "1,50,000"), spaces, apostrophes, or two or more
     points. A number with a single point, such as "1.234", has two possible values and is
-    ambiguous. Bounds and ranges are also ambiguous. Powers, scales ("12k") and other bases
-    ("0b101") are evaluated. Parts of formulas ("2π", "3x") are ignored. A number at the end of a
-    truncated reply may be incomplete and is not used.
+    ambiguous. Bounds and ranges are also ambiguous. Powers, abbreviated multiples ("12k") and
+    other bases ("0b101") are evaluated. Parts of formulas ("2π", "3x") are ignored. A number at
+    the end of a truncated reply may be incomplete and is not used.
 
     Parameters
     ----------
@@ -414,7 +414,7 @@ class _Number(NumericForm):
         self._thousands: bool | None = False
 
     def prepared(self, text: str) -> str:
-        """Remove asides; record what a single mark before three digits means in the reply."""
+        """Remove asides; record whether a single mark before three digits is a decimal mark."""
         if not self._comma and _ONE_MARK.search(text):
             self._thousands = _thousands(text)
         return without_asides(text)

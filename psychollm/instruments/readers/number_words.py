@@ -108,7 +108,7 @@ _ROMAN = {"ii": 2, "iii": 3, "iv": 4, "vi": 6, "vii": 7, "viii": 8, "ix": 9}
 
 @lru_cache(maxsize=1)
 def _languages() -> dict[str, dict[str, int]]:
-    """Return the number words of each language and their values, -1 for a conjunction."""
+    """Return each language's number words and their values; conjunctions have the value -1."""
     tables: dict[str, dict[str, int]] = {}
     for line in unicodedata.normalize("NFKC", _LISTS).strip().splitlines():
         low, tens, more = line.split(" | ")

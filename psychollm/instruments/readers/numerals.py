@@ -1,7 +1,7 @@
 """Numbers in a text, with their positions and the manners in which they are mentioned.
 
-Digits in times, ratios, dates, versions, ordinals, names ("GPT-4"), and in the numbers of rules,
-steps and questions are ignored.
+Digits in times, ratios, dates, versions, ordinals, names ("GPT-4") and labels of rules, steps and
+questions ("step 2") are ignored.
 
 An equation asserts its result and not the terms before the equals sign.
 """
@@ -161,7 +161,7 @@ def _plain(text: str, sentence: Sentence) -> list[Numeral]:
 
 
 def _scaled(text: str, ones: list[Numeral]) -> list[Numeral]:
-    """Join digits and a following scale in words: "1.5 million"."""
+    """Join digits and a following power of ten in words: "1.5 million"."""
     joined: list[Numeral] = []
     for one in ones:
         last = joined[-1] if joined else None

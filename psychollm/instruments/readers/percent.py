@@ -103,8 +103,8 @@ def read_percent(
 
     "80%", "8/10" and "8 out of 10" are 0.8 on either scale. A number without a sign is on the
     requested scale: 1 is 0.01 on "0-100" and 1 on "0-1". On "0-100", a decimal up to 1 ("0.95")
-    may be a percentage or a proportion and is ambiguous. Numbers off the scale are unreadable. If
-    a reply contains percentages, numbers without a percent sign are not confidences.
+    may be a percentage or a proportion and is ambiguous. Numbers outside the scale are unreadable.
+    If a reply contains percentages, numbers without a percent sign are not confidences.
 
     Parameters
     ----------
@@ -310,6 +310,6 @@ def _measures_another(text: str, one: Numeral) -> bool:
 
 
 def _beside_one(text: str, one: Numeral) -> bool:
-    """Return whether a number is the alternative to a percentage: "70-80%", "80% or 0.9"."""
+    """Return whether a number and a percentage are alternatives: "70-80%", "80% or 0.9"."""
     before = text[max(one.start - _REACH, 0) : one.start]
     return _NEXT.match(text, one.end) is not None or _LAST.search(before) is not None

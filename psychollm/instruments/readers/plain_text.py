@@ -174,7 +174,7 @@ def _characters(text: str) -> str:
 
 
 def _without_unticked(text: str) -> str:
-    """In a list with boxes or signs, mark ticked items and remove the others."""
+    """In a list with tick boxes or tick marks, mark ticked items and remove the others."""
     lines = _without_columns(text.split("\n"))
     signs = [_SIGNS.search(line) for line in lines]
     kinds = [bool(sign["ticked"]) for sign in signs if sign]

@@ -42,7 +42,7 @@ TRUTH_CLAUSES, TRUTH_ALONE = _truths(bare=False), _truths(bare=True)
 
 
 def truth_of(clause: str, patterns: Sequence[re.Pattern[str]]) -> int | None:
-    """Return the truth value that a clause asserts; None without a value or if denied twice."""
+    """Return the truth value that a clause asserts; None if it is absent or negated twice."""
     clause = _LEAVES.sub("", clause)
     for pattern in patterns:
         said = pattern.fullmatch(clause)

@@ -8,13 +8,14 @@ of the same rank are ambiguous.
 
 Rule 2 uses the whole reply, if it consists only of an answer.
 
-Rule 3 uses a separate line at the start or at the end, unless another such line or the opening
-words of the reply contradict it.
+Rule 3 uses an answer on a separate line at the start or end of the reply, unless another such line
+or the opening words of the reply contradict it.
 
 Rule 4 uses the conclusion of the last sentence ("so", "therefore"), unless the opening words
 contradict it.
 
-Rule 5 uses opening words followed by a reason, for forms in which a reason names other values.
+Rule 5 uses opening words that are followed by a reason, for those forms of answers whose reasons
+mention other values.
 
 Rule 6 uses the only value that the reply mentions, if nothing contradicts it.
 
@@ -24,10 +25,10 @@ the reply retracts ("scratch that", "let me recount", "no wait") does not count 
 follows. An answer that the reply questions ("wait, ...") without rejecting it is ambiguous, unless
 exactly one other answer follows. Text after the next question is ignored, because models without
 instruction tuning continue with invented turns. An open choice ("yes or no"), a bound ("at least
-5") and two different mentions are ambiguous. Without evidence of an answer, the outcome is
-`REFUSED` if the reply declines to answer, and `UNREADABLE` otherwise. In a truncated reply, only
-rules 1 and 2, the first line (rule 3) and the opening words apply, because later mentions may be
-intermediate results.
+5") and mentions of two different values are ambiguous. Without evidence of an answer, the outcome
+is `REFUSED` if the reply declines to answer, and `UNREADABLE` otherwise. In a truncated reply,
+only rules 1 and 2, the first line (rule 3) and the opening words apply, because later mentions may
+be intermediate results.
 """
 
 import re
@@ -349,7 +350,7 @@ def _unless_corrected(found: Reading, text: str, form: Form) -> Reading:
 
 
 def _opposing(rest: str, form: Form, *, heads: bool) -> set[Value]:
-    """Return the values of later sentences that correct, or with `heads` begin with, an answer."""
+    """Return values that later sentences give as corrections or, with `heads`, begin with."""
     return {
         one.value
         for one in form.mentions(rest)

@@ -12,10 +12,10 @@ The plug-in estimate of the mutual information is too large by about :math:`1 / 
 (Miller and Madow). The bias of the plug-in estimate is subtracted, and negative results are set to
 zero.
 
-A chain is one independent repetition of the conversation. After r review rounds, the most frequent
-answer among the chains of a question is the vote. If answers are tied, the score is the proportion
-of tied answers that are right. A single chain and the vote are compared in accuracy and in tokens
-per question.
+A chain is one independent repetition of the conversation. After r review rounds, the vote is the
+most frequent answer among the chains of a question. If answers are tied, the score is the
+proportion of tied answers that are right. A single chain and the vote are compared in accuracy and
+in tokens per question.
 
 References
 ----------
@@ -145,7 +145,7 @@ def informativeness(
 
 
 def _information(table: FloatArray) -> tuple[float, float]:
-    """Return the corrected mutual information and the entropy of the rows, in bits."""
+    """Return the bias-corrected mutual information and the entropy of the rows, in bits."""
     n = float(table.sum())
     if n == 0.0:
         return np.nan, np.nan
@@ -172,7 +172,7 @@ def rates(chains: Chains, *, level: float = 0.95) -> Estimate:
 
 
 def _events(chains: Chains) -> Mapping[str, tuple[FloatArray, BoolArray]]:
-    """Return, for each rate, whether its event occurred and masks of relevant chains."""
+    """Return for each rate an indicator of its event and a mask of the relevant chains."""
     first = chains.correct("first")
     # A first answer that abstains is not an error, so a review can neither detect nor repeat it.
     wrong, right = chains.gave("first", "wrong") == 1.0, first == 1.0
@@ -235,7 +235,7 @@ def _errs(chains: Chains, stage: str, *, again: bool) -> FloatArray:
 def _counted(
     success: FloatArray, occasion: BoolArray, items: tuple[str, ...]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the numbers of successes and of occasions for each question."""
+    """Return the number of events and the number of relevant answers for each question."""
     known = occasion & np.isfinite(success)
     codes = {item: code for code, item in enumerate(dict.fromkeys(items))}
     rows = np.array([codes[item] for item in items], dtype=np.int64)[known]

@@ -1,9 +1,9 @@
-"""Items of all types, each with its own random stream; a larger set begins with a smaller set.
+"""Items of all types, each drawn from its own random stream.
 
-An item may offer four statements. One statement names the gap, that is, the matter that the rules
-leave open; the other three are wrong in different ways. The order of the statements follows a row
-of a Latin square, so that in each block of four items every kind of statement occurs once under
-each letter.
+A larger set of items begins with the items of a smaller set. An item may offer four statements.
+One statement names the gap, that is, the matter that the rules leave open; the other three are
+wrong in different ways. The order of the statements follows a row of a Latin square, so that in
+each block of four items every kind of statement occurs once under each letter.
 """
 
 from collections.abc import Callable, Iterator

@@ -52,7 +52,8 @@ class RuleWorld(Instrument[RuleWorldScores]):
     ----------
     n : int or tuple of int
         Total number of items, divided equally among the types (the first types get the remainder),
-        or the number of each type, such as 30,30,30,12 in the benchmark by Wong (2026).
+        or the number of items of each type, for example 30,30,30,12 as in the benchmark by Wong
+        (2026).
     seed : int
         Seed of all random draws. A larger set begins with the items of a smaller set.
     skin : {"synthetic", "circuits", "plumbing"}

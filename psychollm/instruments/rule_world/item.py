@@ -14,7 +14,7 @@ ItemType: TypeAlias = Literal["A", "B", "C", "M"]
 
 
 class Claim(StrEnum):
-    """Kind of a statement to choose; only the first kind is right."""
+    """Kind of an offered statement; only statements of the first kind are right."""
 
     GAP = "gap"  # right: names the gap in the rules
     CONFABULATED = "confabulated"  # invents a rule that settles the question

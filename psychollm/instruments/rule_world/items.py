@@ -1,4 +1,4 @@
-"""Generators of plots: answerable, with an undefined word (B), or with an uncovered event (C).
+"""Generators of plots that have an answer, an undefined word (B) or an uncovered event (C).
 
 In type B, one word is undefined: the word for the kind of the giving or receiving unit, or for the
 given or requested quantity.

@@ -4,9 +4,9 @@ All surface forms describe the same worlds in the same sentences; only the words
 difference in performance between the words of a trade and invented words is therefore due to the
 model's knowledge of the trade.
 
-An invented word has syllables of one or two consonants and a vowel, and a final consonant, such as
-"brazoden". Two endings turn the word for one kind of unit into the words for the two other kinds,
-as in languages that mark function by morphology. The assignment of endings to kinds is also
+An invented word, such as "brazoden", consists of syllables (one or two consonants and a vowel) and
+a final consonant. Two endings turn the word for one kind of unit into the words for the two other
+kinds, as in languages that mark function by morphology. The assignment of endings to kinds is also
 random.
 """
 

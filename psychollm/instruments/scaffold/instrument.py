@@ -1,10 +1,10 @@
 """The scaffold instrument: every question with and without directions on how to think.
 
-Kargupta et al. (2025) directed models to behaviours associated with right answers. The directions
-improved some models and impaired others nearly as often. Both arms have the same question, the
-same request to think in writing and the same form of the answer. The directed arm adds one or two
-sentences for each of the five behaviours that `Coding` codes. All sentences were written for this
-project.
+Kargupta et al. (2025) instructed models to show behaviours that are associated with right answers.
+The directions improved some models and impaired others nearly as often. Both arms have the same
+question, the same request to think in writing and the same form of the answer. The directed arm
+adds one or two sentences for each of the five behaviours that `Coding` codes. All sentences were
+written for this project.
 
 References
 ----------
@@ -59,7 +59,7 @@ def directed(direct: Sequence[Behaviour]) -> str:
     Parameters
     ----------
     direct : sequence of str
-        Behaviours to direct; see `Scaffold`.
+        Behaviours that the directions request; see `Scaffold`.
 
     Examples
     --------
@@ -80,8 +80,8 @@ class Scaffold(Instrument[ScaffoldScores]):
     questions : iterable of Question or mapping
         Questions with right answers.
     direct : tuple of str
-        Behaviours to direct: self_awareness, context_awareness, strategy_selection,
-        goal_management, evaluation.
+        Behaviours that the directions request: self_awareness, context_awareness,
+        strategy_selection, goal_management, evaluation.
     n_repeats : int
         Number of administrations of every prompt.
 

@@ -143,10 +143,11 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
         Whether ratings are requested in the conversation with the tasks, or in a separate
         conversation that only names the kind of task.
     followups : tuple of {"neutral", "sceptical", "encouraging", "too_modest"}
-        Wordings of the follow-up question, which asks whether the model maintains its ratings,
-        each in its own branch of the conversation ("none" on the command line for no question).
+        Wordings of the follow-up question, which asks whether the model maintains its ratings.
+        Each wording has its own branch of the conversation. On the command line, "none" omits the
+        question.
     personas : tuple of {"plain", "mechanistic", "anthropomorphic", "expert", "novice", "cautious"}
-        Personas that the model is given.
+        Personas that the prompts assign to the model.
     graded : bool
         Whether the tasks of each difficulty level are rated separately.
     feedback : tuple of {"true", "too_high", "too_low"}
@@ -155,8 +156,8 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
     Raises
     ------
     OptionError
-        If an option is invalid or occurs twice, conditions, personas, modes or placements are
-        empty, or a count is not a positive whole number.
+        If an option is invalid or occurs twice, if there are no conditions, personas, modes or
+        placements, or if a count is not a positive whole number.
 
     Examples
     --------
@@ -210,8 +211,8 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
         """Return the second stage: the scale after feedback on the tasks.
 
         Feedback "true" reports the number of passed tasks. "too_high" reports one task more, and
-        "too_low" reports one task fewer. No prompt is created if the reported number is
-        impossible, such as one more than all tasks, or if some tasks could not be graded.
+        "too_low" reports one task fewer. No prompt is created if the reported number is impossible
+        (negative or above the number of tasks), or if some tasks could not be graded.
 
         Parameters
         ----------

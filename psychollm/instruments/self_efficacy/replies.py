@@ -5,13 +5,13 @@ a number or a failure category, such as "3 4 refused 2". If a sentence of the re
 premise of a statement, the stored text ends with this sentence.
 
 A reply passes a task under the following conditions. A number must be right; a letter must name
-the right statement. A summary must mention every fact (by the beginning of one of several words),
-respect its limits of words and sentences, and avoid what the task forbids. The rule does not check
-whether a mentioned fact is reported correctly, because this requires a judge.
+the right statement. A summary must mention every fact (recognised by the beginning of one of
+several words), respect the limits on words and sentences, and avoid what the task forbids. The
+rule does not check whether a mentioned fact is reported correctly, because this requires a judge.
 
-A low rating may reflect that the model considers the statement inapplicable to a program, instead
-of a lack of confidence. A rule searches for English sentences which state that a program lacks the
-rated properties or feelings, or that the statement does not apply to a program.
+A low rating may reflect a lack of confidence, or the view that the statement does not apply to a
+program. A rule searches for English sentences which state that a program lacks the rated
+properties or feelings, or that the statement does not apply to a program.
 """
 
 import re

@@ -51,7 +51,7 @@ _ITEMS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """Statements to rate, all with the same points.
+    """Statements to rate, with the same response options for all.
 
     Parameters
     ----------

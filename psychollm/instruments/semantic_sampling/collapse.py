@@ -1,13 +1,13 @@
 r"""Grouping of texts into classes of equal meaning.
 
-A collapse :math:`B` maps the answers sampled for one question to numbered classes. If two answers
-have the same meaning whenever a key is equal (the text, its normal form, the value of a function),
-the classes are equivalence classes. A relation :math:`a \sim b` between two answers (numbers
-within a tolerance, mutual entailment, the verdict of a judge) need not be transitive. With a
-tolerance of 0.5, for example, 1.4 is related to 1.0 and to 1.8, which are not related to each
-other. For a relation that is not transitive, classes are formed by leaders. Answers are processed
-in order of decreasing frequency; ties are ordered by length, then alphabetically. Each answer
-joins the first leader to which it is related, as in (1), or becomes a leader itself.
+A collapse :math:`B` maps the answers sampled for one question to numbered classes. If answers have
+the same meaning whenever their keys are equal, the classes are equivalence classes. A key is the
+text, its normal form or the value of a function. A relation :math:`a \sim b` between two answers
+(numbers within a tolerance, mutual entailment, the verdict of a judge) need not be transitive.
+With a tolerance of 0.5, for example, 1.4 is related to 1.0 and to 1.8, which are not related to
+each other. For a relation that is not transitive, classes are formed by leaders. Answers are
+processed in order of decreasing frequency; ties are ordered by length, then alphabetically. Each
+answer joins the first leader to which it is related, as in (1), or becomes a leader itself.
 
 .. math:: B(a) = \min \{ j : a \sim \ell_j \}.                                            \quad (1)
 

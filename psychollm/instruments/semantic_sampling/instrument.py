@@ -71,8 +71,8 @@ class SemanticSampling(Instrument[SemanticSamples]):
     Raises
     ------
     InputError
-        If there are no questions, a question lacks a required field, or a base model has no solved
-        questions, or, with reasoning, solved questions without reasoning.
+        If there are no questions, if a question lacks a required field, or if a form for base
+        models lacks solved questions or, for "base_reasoning", their reasoning.
     LabelError
         If two questions have the same key.
     OptionError
@@ -110,7 +110,7 @@ class SemanticSampling(Instrument[SemanticSamples]):
             raise InputError(msg)
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """Return the prompts of all samples, with the first samples of all questions first.
+        """Return the prompts of all samples, beginning with the first sample of every question.
 
         Examples
         --------

@@ -35,8 +35,8 @@ def feedback(
     """Return prompts that repeat the scale of `SelfEfficacy` after feedback on the tasks.
 
     Feedback "true" reports the number of passed tasks. "too_high" reports one task more, and
-    "too_low" reports one task fewer. No prompt is made if the reported number is impossible (one
-    more than all tasks), or if some tasks could not be graded.
+    "too_low" reports one task fewer. No prompt is made if the reported number is impossible
+    (negative or above the number of tasks), or if some tasks could not be graded.
 
     Parameters
     ----------
@@ -252,8 +252,8 @@ def scaffold(
     replies : sequence of Replied
         Replies of all models.
     direct : tuple of str
-        Behaviours to direct: self_awareness, context_awareness, strategy_selection,
-        goal_management, evaluation.
+        Behaviours that the directions request: self_awareness, context_awareness,
+        strategy_selection, goal_management, evaluation.
     of : str, optional
         Name of the instrument with the answers; required if there are several.
 

@@ -34,9 +34,9 @@ def grading(replies: Replies) -> tuple[Prompt, ...]:
     """Return prompts that ask a judge to grade answers.
 
     For `SelfPrediction`, the judge decides whether answers are right. For `Abstention`, the judge
-    decides whether answers abstain, are confident, and follow doubting reasoning. For
-    `SemanticSampling`, the judge decides whether two answers have the same meaning. The judge's
-    verdicts take precedence over scoring by rule.
+    decides whether answers abstain, whether they are confident, and whether the reasoning
+    expresses doubt. For `SemanticSampling`, the judge decides whether two answers have the same
+    meaning. The judge's verdicts take precedence over scoring by rule.
 
     Parameters
     ----------

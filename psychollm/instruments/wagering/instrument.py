@@ -4,10 +4,10 @@ A wager measures confidence by a stake, without words for confidence (Persaud, M
 2007). The model chooses one of several lines of a payoff table. With the quadratic payoff, the
 best line is the line whose confidence equals the model's probability of being right. If the
 probability of being right is p, the expected gain of a line with confidence c is 25 (1 - 4 (1 -
-c)^2) p + 25 (1 - 4 c^2) (1 - p) points. The expected gain is largest at c = p; the gain is the
-Brier score, rescaled and shifted to 0 at one half. Even stakes are the classical form of wagering.
-With even stakes, the higher stake has the larger expected gain whenever p exceeds one half, so
-that low stakes reflect both doubt and loss aversion (Clifford, Arabzadeh & Harris, 2008).
+c)^2) p + 25 (1 - 4 c^2) (1 - p) points. The expected gain is largest at c = p; the gain is a
+rescaled Brier score that is 0 for a confidence of one half. Even stakes are the classical form of
+wagering. With even stakes, the higher stake has the larger expected gain whenever p exceeds one
+half, so that low stakes reflect both doubt and loss aversion (Clifford, Arabzadeh & Harris, 2008).
 
 References
 ----------
@@ -63,10 +63,10 @@ class Wagering(Instrument[WageringScores]):
         "choice": the model chooses between two answers, as signal detection theory requires; a
         guess is right half of the time. "open": the model writes its answer.
     payoff : {"quadratic", "even"}
-        Available stakes: six lines, of which the line of the model's true probability is best, or
-        a stake of one or two points.
+        Available stakes: six lines, of which the best is the line that matches the model's true
+        probability, or a stake of one or two points.
     suggestions : mapping, optional
-        Wrong answers of the choice, by the key of the question; missing answers are generated.
+        Wrong answers offered in the choice, by question key; missing answers are generated.
     seed : int
         Seed of the generated wrong answers and of the order of the two answers.
     n_repeats : int

@@ -7,8 +7,8 @@ r"""Bayesian 2PL: the posterior of items, abilities, families and domains.
 Abilities are integrated out, so that the posterior has two parameters per item for any number of
 respondents. Abilities are drawn afterwards from their exact conditional distribution. Each family
 of respondents has its own mean ability; slopes and intercepts of items from one domain share a
-mean. Unlike maximum likelihood, which treats estimated items as known, the draws reflect the
-uncertainty of the items.
+mean. Unlike maximum likelihood, which treats estimated item parameters as known, the draws reflect
+their uncertainty.
 
 References
 ----------

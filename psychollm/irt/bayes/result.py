@@ -31,8 +31,8 @@ class BayesianIRT(Expects, Result):
     """Posterior of a Bayesian 2PL, with abilities standard normal within families.
 
     Values are posterior means (medians for `difficulty`), and standard errors are posterior SDs.
-    Intervals are the shortest intervals with the given probability mass. All estimates have
-    `draws` from the same joint posterior.
+    Intervals are the shortest intervals with the given probability mass. The `draws` of all
+    estimates come from the same joint posterior.
 
     Attributes
     ----------

@@ -135,9 +135,9 @@ def andersen_test(
         Binary answers; missing answers are ignored.
     split : {"median", "mean"} or sequence
         Split of respondents at the median or mean yes rate, or the group of each respondent;
-        respondents with None or NaN are in no group. "low" includes the split value, unless no
-        respondent is above it. Respondents with constant answers carry no information and are not
-        counted.
+        respondents with None or NaN are in no group. The group "low" includes respondents at the
+        split value, unless no respondent is above it. Respondents with constant answers carry no
+        information and are not counted.
     respondents : {"models", "questions"}
         Side of the table that contains the respondents.
 

@@ -185,7 +185,7 @@ CHUNK = 1 << 16  # number of questions whose covariances are rotated at a time
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Transformation of model vectors to standard scores z: u = centre + root z."""
+    """Transformation of model vectors u to standard scores z, where u = centre + root z."""
 
     centre: FloatArray  # (q,) mean of the models' vectors
     root: FloatArray  # (q, k)

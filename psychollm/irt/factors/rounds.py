@@ -218,7 +218,7 @@ class Ascent:
     The first kind of questions describes answers, and the second kind describes missing data.
     Except for their first entries (the levels), the vectors of models depend only on the first
     kind. Patterns of missing data therefore do not appear as factors. Conversely, the vectors of
-    questions that describe answers have a normal population given the vectors that describe
+    questions that describe answers have a normal distribution given the vectors that describe
     missing data.
     """
 

@@ -80,7 +80,7 @@ class ItemTests(NamedTuple):
 
 
 def fitted(answers: GroupAnswers, free: BoolArray, near: Fitted | None = None) -> Fitted:
-    """Fit with group-specific items `free` (J,), optionally from a previous fit."""
+    """Fit with group-specific items `free` (J,), optionally starting from a previous fit."""
     problem = answers.model(free)
     if near is None:
         return Fitted(problem, maximise(problem, answers.start(problem.places)))
@@ -178,8 +178,8 @@ class DifferentialItems(Result):
         Mean and root mean squared difference in expected score from the reference group, over the
         abilities of each group, as proportions of the highest score.
     ability_mean, ability_sd : ndarray of shape (G,)
-        Means and SDs of ability by group, from a fit in which all items that are not flagged are
-        equal. The first group is the reference.
+        Means and SDs of ability by group, from a fit in which all items that are not flagged have
+        equal parameters in all groups. The first group is the reference.
     groups : tuple
         Names of the groups.
     method, adjustment : str
@@ -397,7 +397,7 @@ def _linked(answers: GroupAnswers, free: BoolArray) -> bool:
 
 
 def _abilities(base: Fitted, *, unit_slope: bool) -> dict[str, Any]:
-    """Return means and SDs of abilities, in units of the slope for the Rasch model."""
+    """Return means and SDs of abilities, on the scale with slope 1 for the Rasch model."""
     _, means, sds = base.problem.unpack(base.top.at.x)
     slope = float(base.top.at.x[0]) if unit_slope else 1.0
     return {"ability_mean": slope * means, "ability_sd": slope * sds}

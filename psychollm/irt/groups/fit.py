@@ -319,7 +319,7 @@ def _columns(
 def _abilities(
     problem: Groups, x: FloatArray, covariance: FloatArray, *, unit_slope: bool
 ) -> dict[str, FloatArray]:
-    """Return means and SDs of abilities with errors, in units of the slope for Rasch models."""
+    """Return means, SDs and standard errors of abilities, with slope 1 for the Rasch model."""
     others, start = len(problem.problems) - 1, problem.places.n_items
     _, means, sds = problem.unpack(x)
     jacobian = np.zeros((2, others + 1, x.size))

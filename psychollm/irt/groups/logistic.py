@@ -98,8 +98,8 @@ class DifferentialFunctioning(Result):
     alpha : float
         Significance level: the error rate that the adjustment controls.
     reasons : tuple of Reason
-        Reason for each item that was not tested: fewer than five respondents in a group or with an
-        answer, a constant score in a group, or separation.
+        Reason for each item that was not tested: fewer than five respondents in a group or with
+        one of the answers, a constant score in a group, or separation.
     labels : tuple
         Names of the items.
     """
@@ -160,7 +160,7 @@ def differential_functioning(
     responses : Responses or table of shape (models, questions)
         Binary answers.
     groups : sequence of two different labels, one per respondent
-        Group of each respondent, such as two model families; the first group that occurs is the
+        Group of each respondent, for example its model family; the first group that occurs is the
         reference.
     respondents : {"models", "questions"}
         Side of the table to which the groups refer.
@@ -262,7 +262,7 @@ def _two_groups(groups: Any, respondents: Labels) -> tuple[tuple[Any, Any], Bool
 def _reasons(
     codes: IntArray, second: BoolArray, reasons: tuple[Reason, ...]
 ) -> tuple[Reason, ...]:
-    """Return why items are not tested: too few respondents in a group or with an answer."""
+    """Return why items are not tested: too few respondents in a group or with one answer."""
     counts = [(codes == answer).sum(axis=0) for answer in (0, 1)]
     counts += [(codes[side] >= 0).sum(axis=0) for side in (second, ~second)]
     few = np.min(counts, axis=0) < FEWEST

@@ -128,7 +128,7 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Likelihood of one group, with derivatives in items, mean and log SD."""
+    """Likelihood of one group, with derivatives with respect to items, mean and log SD."""
 
     state: Expectation
     gradient: FloatArray  # (J p + 2,)

@@ -1,4 +1,4 @@
-r"""Maximisation with several abilities by EM and Newton steps, with increasingly fine rules.
+r"""Maximisation with several abilities by EM and Newton steps, with ever finer integration rules.
 
 The M step is one Newton step per item. Parameters are rescaled so that the mean and covariance of
 abilities under the current posteriors equal the model's values (parameter expansion). SQUAREM
@@ -15,8 +15,8 @@ not change the parameters appreciably.
 With more than three abilities, product rules have too many nodes. The likelihood of each pattern
 is then integrated by importance sampling over the pattern's own segment of a quasi-random
 sequence. Nodes are the same in all steps, so that the objective is smooth. Unlike stochastic
-approximation, the optimisation converges to a point and yields the likelihood. Other segments of
-the sequence measure the integration error.
+approximation, the optimisation converges to a point and yields the likelihood. The integration
+error is measured with other segments of the sequence.
 """
 
 from dataclasses import dataclass, replace
@@ -246,7 +246,7 @@ def climb(
     steps: Steps | None = None,
     cycles: int = 60,
 ) -> Summit:
-    """Maximise from `start` by product rules, or by `points` quasi-random points."""
+    """Maximise from `start` with product rules, or with `points` quasi-random points."""
     steps = steps or Steps(MAX_ITERATIONS)
     m, rows = problem.dimensions, problem.frequency.size
     if points is None:

@@ -84,7 +84,7 @@ class SlopeCurves:
     def rescaled(
         self, coordinates: FloatArray, slope: float, mean: FloatArray, sd: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return coordinates and derivatives for abilities measured from `mean` in units `sd`."""
+        """Return coordinates and derivatives for abilities with origin `mean` and unit `sd`."""
         linear = np.zeros((len(coordinates), sd.size + 1, sd.size + 1))
         linear[:, range(sd.size), range(sd.size)] = sd
         linear[:, -1, :-1], linear[:, -1, -1] = self.free * mean, 1.0
@@ -94,7 +94,7 @@ class SlopeCurves:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior:
-    """Posteriors of abilities of each pattern on a few nodes, averaged over points of items."""
+    """Posteriors of each pattern's abilities on a few nodes, averaged over points of the items."""
 
     theta: FloatArray  # (U, Q, m)
     share: FloatArray  # (U, Q)

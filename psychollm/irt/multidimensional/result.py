@@ -75,8 +75,8 @@ class MultidimensionalIRT(Expects, Result):
         Largest change of a parameter under another integration rule, in units of its standard
         error.
     posterior_sd : float
-        SD of abilities implied by their posteriors, relative to 1 (root mean square over
-        abilities). Values far from 1 mean that fixed priors distort the scale.
+        SD of abilities implied by their posteriors (root mean square over abilities), ideally 1.
+        Values far from 1 mean that fixed priors distort the scale.
     priors : Priors or ItemPopulation
         Priors of slopes and intercepts.
     correlation_prior : float
@@ -164,7 +164,7 @@ class MultidimensionalIRT(Expects, Result):
 
     @property
     def difficulty(self) -> FloatArray:
-        """Distance in the item's direction at which P = 1/2: -intercept / discrimination."""
+        """Distance in the item's direction at which P = 1/2 (-intercept / discrimination)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             found = -self.intercepts / self.discrimination
         return np.where(self.discrimination > 0.0, found, np.nan)

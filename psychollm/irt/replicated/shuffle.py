@@ -245,8 +245,8 @@ def shuffle_null(
         Statistic of the model: "m2", "srmsr", "q3_max" (largest Q3 minus the mean), "ld_x2_max" or
         "objective". Statistic of items: "s_x2", "infit", "outfit", "item_zh", "slope" or
         "difficulty". Statistic of pairs: "q3" or "ld_x2". Statistic of respondents: "person_zh",
-        "person_infit" or "person_outfit". A callable is a function of (fit, responses) that
-        returns a number or a vector.
+        "person_infit" or "person_outfit". A callable receives (fit, responses) and returns a
+        number or a vector.
     alternative : {"greater", "less", "two-sided"}, optional
         Direction of values that indicate misfit; by default the usual direction for the statistic
         ("greater" for functions).

@@ -183,8 +183,8 @@ class FitNull(Null):
         Statistic of each replicate. If an item lacks an answer in the replicate, the value is NaN
         and not used for the p-value.
     adjusted : ndarray of shape (values,)
-        p-value adjusted for all values: probability that any value is as extreme as the observed
-        value.
+        p-value adjusted for the number of values: probability that any value is as extreme as the
+        observed value.
     n_used : int ndarray of shape (values,)
         Number of replicates with a value.
     n_unconverged : int

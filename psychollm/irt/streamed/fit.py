@@ -142,7 +142,7 @@ _UNREADABLE = (OSError, ValueError, TypeError, EOFError, KeyError, BadZipFile, N
 
 
 def place_of(checkpoint: str | PathLike[str] | None) -> Path | None:
-    """Return the path; raise an error if it is not writable or is a different kind of file."""
+    """Return the path; raise an error if it is not writable or names another kind of file."""
     if checkpoint is None:
         return None
     try:

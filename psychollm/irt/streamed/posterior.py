@@ -340,7 +340,7 @@ class StreamedAbilities:
 
 
 def start_centres(yes: AnyArray, answered: AnyArray) -> FloatArray:
-    """Return rough abilities (N,) from counts of all answers and of yes answers."""
+    """Return rough estimates of abilities (N,) from counts of all answers and of yes answers."""
     rates = (yes + 0.5) / (answered + 1.0)
     logits = np.log(rates / (1.0 - rates))
     weight = answered / (answered + 4.0)
