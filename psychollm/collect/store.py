@@ -326,7 +326,7 @@ class Store:
         return True
 
     def drop(self, model: str, parameter: str, replacement: str | None, why: str) -> None:
-        """Record that a model rejects a parameter, which is then no longer sent."""
+        """Record that a model rejects a parameter, so that it is no longer sent."""
         with self.writing() as db:
             db.execute(
                 "INSERT OR IGNORE INTO dropped VALUES (?, ?, ?, ?, ?)",

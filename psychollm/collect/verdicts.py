@@ -1,8 +1,9 @@
-"""Probabilities of all possible values of a verdict, such as yes and no, in each reply.
+"""Probability of each possible verdict (for example, yes or no) in each reply.
 
 The probabilities are computed from raw replies in the store, and no request is repeated. The
-values are "yes" and "no" for a yes/no prompt, or the letters of the options. For a number or
-percentage, the values are the leading digits, or all digits if tokens contain up to three digits.
+values are "yes" and "no" for a yes/no prompt, and the option letters for multiple choice. For a
+number or percentage, the values are its leading digits, or all its digits if a token can contain
+up to three digits.
 """
 
 import math

@@ -108,9 +108,10 @@ def polyserial(
 ) -> SerialCorrelation:
     """Compute polyserial correlations of continuous scores with ordered answers.
 
-    The model is a bivariate normal distribution of the score and of a latent variable, which
-    thresholds divide into answers. Thresholds, mean and SD are estimated from units with a score
-    and an answer. The correlation maximises the likelihood of the answers given the scores.
+    The model is a bivariate normal distribution of the score and a latent variable; thresholds
+    divide the latent variable into answers. Thresholds, mean and SD are estimated from units with
+    a score and an answer. The correlation maximises the likelihood of the answers given the
+    scores.
 
     Parameters
     ----------

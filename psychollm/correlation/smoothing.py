@@ -1,4 +1,4 @@
-r"""`smooth`: positive semidefinite correlation matrix near an indefinite matrix, by five methods.
+r"""`smooth`: five methods that make a correlation matrix positive semidefinite.
 
 Shrinkage of a matrix G towards a correlation matrix T is :math:`S(\alpha) = \alpha T + (1 -
 \alpha) G` (Higham, Strabić & Šego, 2016). With a positive definite target :math:`T = L L'`, the
@@ -361,7 +361,7 @@ def _untouched(values: FloatArray) -> Repair:
 def _check_options(
     method: Method, weights: object, target: object, shrinkage: float | None, scaling: float | None
 ) -> None:
-    """Raise an error for options that the method does not use and numbers out of range."""
+    """Raise an error for options that the method does not use, and for numbers out of range."""
     check_choice("method", method, Method)
     owners = {"weights": "weighted", "target": "shrink", "shrinkage": "shrink"}
     owners["scaling"] = "minimum_trace"

@@ -349,11 +349,11 @@ def tetrachoric(
     weights : array of shape (questions,), optional
         Non-negative weight of each question. Weights are scaled to a mean of one.
     device : str, optional
-        Device on which torch counts answers and solves for correlations, such as "cuda", "cuda:1"
-        or "cpu" (needs torch). The default, None, uses compiled kernels on the processor;
-        correlations agree within 1e-12. Weighted answers are always counted on the processor. The
-        processor also solves pairs with an empty cell, pairs with correlations beyond ±0.97, and
-        all pairs with ``missing="global"``.
+        Torch device, for example "cuda", "cuda:1" or "cpu", on which answers are counted and
+        correlations are computed (needs torch). The default, None, uses compiled kernels on the
+        processor; correlations agree within 1e-12. Weighted answers are always counted on the
+        processor. The processor also solves pairs with an empty cell, pairs with correlations
+        beyond ±0.97, and all pairs with ``missing="global"``.
 
     Returns
     -------

@@ -135,7 +135,7 @@ class Numbered:
         self._translation: IntArray = np.empty(0, dtype=np.int64)
 
     def number(self, column: Any) -> AnyArray:
-        """Return the number of each label of a batch with labels as in `Coded`."""
+        """Return the number assigned to each label, for labels encoded as in `Coded`."""
         if self.labels and len(column):
             _check_alike(self.labels[0], column[0].as_py())
         if not hasattr(column, "dictionary"):
@@ -235,7 +235,7 @@ class Source(Selection):
     def of(
         cls, axis: Axis, names: tuple[str, str], value: str, rule: Rule, batch: int
     ) -> "Source":
-        """Return the source whose rows are models or questions, as given by `axis`."""
+        """Return the source with models or questions as rows, as given by `axis`."""
         check_choice("of", axis, Axis)
         rows, columns = names if axis == "models" else names[::-1]
         return cls((rows, columns, value), check_count("batch", batch), rule)
@@ -243,7 +243,7 @@ class Source(Selection):
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A run of row groups of a file, with at least one batch of rows unless it ends the file."""
+    """Successive row groups of a file: at least one batch of rows, except at the file's end."""
 
     path: Path
     groups: tuple[int, ...]
@@ -294,13 +294,13 @@ def _pieces(path: Path, source: Source) -> Iterator[_Piece]:
 def coded_files(
     paths: Sequence[Path], source: Source, n_jobs: int | None
 ) -> tuple[int, Generator[Coded]]:
-    """Return the number of rows of Parquet files, and their batches from one or more workers."""
+    """Return the number of rows of Parquet files, and the batches read by one or more workers."""
     pieces = [piece for path in paths for piece in _pieces(path, source)]
     return sum(piece.stop - piece.start for piece in pieces), _all_coded(pieces, source, n_jobs)
 
 
 def _all_coded(pieces: Sequence[_Piece], source: Source, n_jobs: int | None) -> Generator[Coded]:
-    """Yield batches in the order of the files, from one or more workers."""
+    """Yield batches, read by one or more workers, in the order of the files."""
     who = workers(n_jobs)
     longest = max((piece.stop - piece.start for piece in pieces), default=0)
     if who.serial or longest > LONGEST * source.batch:

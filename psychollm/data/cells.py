@@ -212,7 +212,7 @@ class FolderCells:
 
     @classmethod
     def open(cls, folder: Path) -> FolderCells:
-        """Return the table that a `CellWriter` has finished in a folder."""
+        """Return the table that a `CellWriter` has written to a folder."""
         try:
             start = np.load(folder / "start.npy")
             n_columns = int((folder / "columns.txt").read_text())

@@ -34,7 +34,7 @@ Threshold: TypeAlias = float | ThresholdRule | Mapping[Any, float] | AnyArray
 
 
 def cut_points(values: FloatArray, models: Labels, threshold: Threshold) -> FloatArray:
-    """Return the threshold of each model (models,), NaN if a rule needs reports but none exist."""
+    """Return the threshold of each model (models,); NaN if required reports are missing."""
     if isinstance(threshold, str):
         return _own_cuts(values, threshold)
     if isinstance(threshold, Mapping):
@@ -77,7 +77,7 @@ def _own_cuts(values: FloatArray, rule: str) -> FloatArray:
 
 
 def _balanced(stated: FloatArray) -> float:
-    """Return the midpoint between neighbouring values with the yes rate nearest to one half."""
+    """Return the midpoint of neighbouring values that gives a yes rate nearest to one half."""
     distinct, counts = np.unique(stated, return_counts=True)
     if distinct.size == 1:
         return float(distinct[0])

@@ -125,12 +125,12 @@ def header_in(data: Any) -> list[str] | None:
 def read_columns(data: Any, names: Sequence[str]) -> "pd.DataFrame":
     """Read columns batch by batch, and convert texts to categories.
 
-    Memory contains only one batch of texts at a time, and each distinct text once.
+    Only one batch of texts and one copy of each distinct text are in memory.
 
     Parameters
     ----------
     data : path or table
-        A Parquet file, a DuckDB database with one table, or a table of Arrow, polars or DuckDB.
+        A Parquet file, a DuckDB database with one table, or an Arrow, polars or DuckDB table.
     names : sequence of str
         Columns to read.
 
@@ -247,7 +247,7 @@ Reader = Callable[[Any, Selection], Iterator[Any]]
 
 
 def _kind(data: Any) -> Reader | None:
-    """Return the reader of a table of a known library, without importing the library."""
+    """Return the reader for a known library's tables, without importing the library."""
     module, name = type(data).__module__.partition(".")[0], type(data).__name__
     if module == "pyarrow" and (hasattr(data, "schema") or hasattr(data, "projected_schema")):
         return _of_arrow

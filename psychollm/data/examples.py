@@ -4,10 +4,11 @@ The stored file of the simulated example is ``np.savez_compressed(path, **arrays
 from ``pack_example(make_example())``; a test compares the file with the arrays.
 
 ``smollm2.csv.xz`` contains recorded answers of a real model: the questions and, after a zero byte,
-every full reply with its parsed values. Each line is a column of the table, question by question,
-because storing rows would take twice the space. Probabilities of yes are in thousandths; the
-probability of no is replaced by the remainder 1 - yes - no. ``smollm2_models.csv`` lists the
-respondents. The scripts that made the recorded files are in ``examples/smollm2``.
+every full reply with its parsed values. Each line contains a column of the table with the values
+of all questions, because storing rows would take twice the space. Probabilities of yes are in
+thousandths; the probability of no is replaced by the remainder 1 - yes - no.
+``smollm2_models.csv`` lists the respondents. The scripts that made the recorded files are in
+``examples/smollm2``.
 """
 
 import csv
@@ -136,10 +137,10 @@ def load_example(name: ExampleName) -> Example:
     ``simulate_study(rng=SEED)`` and stored.
 
     ``"smollm2"`` has real replies of SmolLM2-135M-Instruct under 22 combinations of system prompt
-    and temperature, each a respondent. Each respondent first predicted whether it would answer 480
-    short questions correctly, and then answered them. ``.replies()`` returns the replies;
-    ``.stated`` has the probability of yes at the first token. The respondents share one set of
-    weights, so results do not generalise to other language models.
+    and temperature, each a respondent. Each respondent first predicted for each of 480 short
+    questions whether it would answer correctly, and then answered them. ``.replies()`` returns the
+    replies; ``.stated`` has the probability of yes at the first token. The respondents share one
+    set of weights, so results do not generalise to other language models.
 
     Parameters
     ----------

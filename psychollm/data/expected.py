@@ -1,4 +1,4 @@
-"""Expected answers, a method that all item response and factor models share."""
+"""Expected answers, computed by a method of all item response and factor models."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, TypeAlias

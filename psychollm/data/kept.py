@@ -89,7 +89,7 @@ class Dense:
         return Dense(codes, missing)
 
     def flipped(self, models: IntArray) -> Dense:
-        """Return the table with yes and no of some models exchanged."""
+        """Return the table with yes and no exchanged for some models."""
         codes = self.codes.copy()
         codes[models] = np.where(self.missing[models], 0, 1 - codes[models])
         return Dense(codes, self.missing)
@@ -248,7 +248,7 @@ class Sparse:
         return Sparse.of(MemoryCells.of(rows, columns, every, shape))
 
     def flipped(self, models: IntArray) -> Sparse:
-        """Return the table with yes and no of some models exchanged."""
+        """Return the table with yes and no exchanged for some models."""
         turn = np.zeros(self.n_models, dtype=np.uint8)
         turn[models] = 1
         cells = self.by_question.read(0, self.n_questions)
@@ -269,7 +269,7 @@ class Sparse:
         return Dense(codes, missing)
 
     def blocks(self, size: int | None) -> Iterator[tuple[CodeArray, BoolArray]]:
-        """Yield codes and missing masks of blocks of questions, only one of which is dense."""
+        """Yield codes and missing masks of blocks of questions; one block at a time is dense."""
         return dense_blocks(self.by_question, size)
 
 

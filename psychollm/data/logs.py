@@ -124,7 +124,7 @@ def read_logs(
         Layout of tables: a row per model, per answer or per question. "auto" detects the layout
         from the header.
     labels : bool
-        Whether a column of a wide table has the labels of its rows.
+        Whether a column of a wide table contains the row labels.
     missing_values : iterable, optional
         Values of tables that represent a missing answer, such as ``[-99, "."]``.
     score_map : mapping, optional
@@ -213,7 +213,7 @@ def read_scores(
     r"""Read logs of evaluation tools as a long record of scores, binary or graded.
 
     The result can be passed to `psychollm.compare`. `read_logs` instead returns a binary table,
-    which needs rules for repeats and graded scores.
+    for which the caller must specify how to treat repeats and graded scores.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def read_scores(
         Layout of tables: a row per model, per answer or per question. "auto" detects the layout
         from the header.
     labels : bool
-        Whether a column of a wide table has the labels of its rows.
+        Whether a column of a wide table contains the row labels.
     missing_values : iterable, optional
         Values of tables that represent a missing answer, such as ``[-99, "."]``.
     score_map : mapping, optional
@@ -254,8 +254,8 @@ def read_scores(
     progress : bool
         Whether to show a progress bar.
     keep : sequence of str
-        Additional columns of the frame, such as a domain: columns of a table, or fields of
-        Inspect's metadata or of lm-evaluation-harness documents.
+        Additional columns of the frame, such as a domain. Their values come from columns of a
+        table, Inspect's metadata, or lm-evaluation-harness documents.
 
     Returns
     -------
@@ -393,7 +393,7 @@ def _frame(
 
 
 def _warn_of_strangers(task: str, runs: Sequence[Run], labels: Sequence[Sequence[str]]) -> None:
-    """Warn if a run shares no question with other models, as when wordings differ."""
+    """Warn if a run shares no question with other models, for example if wordings differ."""
     counts = Counter(label for named in labels for label in set(named))
     for run, named in zip(runs, labels, strict=True):
         if named and all(counts[label] == 1 for label in named):

@@ -1,4 +1,4 @@
-"""Scorers in logs whose scores are verdicts of judge models."""
+"""Scorers that record the verdicts of judge models in logs."""
 
 from collections.abc import Iterable
 from os import PathLike
@@ -15,7 +15,7 @@ def judges_in(
     task: str | Iterable[str] | None = None,
     unreadable: Unreadable = "skip",
 ) -> tuple[str, ...]:
-    """Return the scorers in logs whose scores are verdicts of a model.
+    """Return the scorers that record the verdicts of a judge model in logs.
 
     Scorers with verdicts of a model are Inspect AI's model-graded scorers (and others that record
     a conversation with a grader), promptfoo's model-graded assertions, and deepeval's metrics that

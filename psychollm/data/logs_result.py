@@ -160,7 +160,7 @@ class LogImport(ScoreLog):
     repeats : str or None
         Method by which repeated answers were combined.
     threshold : float or None
-        Threshold of graded scores for a correct answer.
+        Threshold for counting graded scores as correct.
     n_ties : int
         Number of cells that are missing because of ties between repeats.
     """

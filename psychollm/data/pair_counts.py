@@ -101,7 +101,7 @@ class PairCounts(Result):
         weights: ArrayLike | None = None,
         device: str | None = None,
     ) -> PairCounts:
-        """Count all pairs of a table of binary responses.
+        """Compute the pair counts of a table of binary responses.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ def binary_counts(
     weights: ArrayLike | None = None,
     device: str | None = None,
 ) -> PairCounts:
-    """Count all pairs of a table that is known to be binary."""
+    """Compute all pair counts of a table that is known to be binary."""
     labels = table.models if of == "models" else table.questions
     _check_rows(labels, of)
     if weights is None and device is None and not table.is_sparse:
@@ -231,7 +231,7 @@ def _sum_of_blocks(
 def _counts_of_blocks(
     blocks: Iterator[tuple[AnyArray, AnyArray]], weights: FloatArray | None, device: str | None
 ) -> Iterator[tuple[FloatArray, ...]]:
-    """Yield the counts of blocks, which are merged until their bit planes are large enough."""
+    """Yield the counts of blocks, after merging small blocks."""
     start, yes, answered = 0, [], []
     for codes, missing in blocks:
         stop = start + codes.shape[1]
@@ -286,14 +286,14 @@ class CountedAnswers:
     def of(
         cls, responses: ResponsesLike, *, of: Axis | None = None, needs: Needs = "cells"
     ) -> CountedAnswers:
-        """Convert a table and count its pairs; return counted answers unchanged."""
+        """Convert a table and compute its pair counts; return counted answers unchanged."""
         if isinstance(responses, CountedAnswers):
             return responses
         return cls.of_binary(as_responses(responses, binary=True, of=of, needs=needs))
 
     @classmethod
     def of_binary(cls, table: Responses) -> CountedAnswers:
-        """Count the pairs of models of a table that is known to be binary."""
+        """Compute the pair counts of models for a table that is known to be binary."""
         if table.is_sparse:
             return cls._of_cells(table)
         mask: WordArray = np.empty((0, 0), dtype=np.uint64)
@@ -345,7 +345,7 @@ def _bits_of_cells(table: Responses) -> tuple[WordArray, WordArray]:
 
 
 def _bit_counts(yes: AnyArray, missing: AnyArray) -> tuple[FloatArray, ...]:
-    """Count pairs by bitwise AND and population count."""
+    """Compute pair counts by bitwise AND and population count."""
     packed, answered = pack_rows(yes), np.empty((0, 0), dtype=np.uint64)
     if missing.any():
         answered = pack_rows(~missing)
@@ -355,7 +355,7 @@ def _bit_counts(yes: AnyArray, missing: AnyArray) -> tuple[FloatArray, ...]:
 
 
 def plane_counts(yes: WordArray, answered: WordArray, units: int) -> tuple[FloatArray, ...]:
-    """Count pairs of packed rows; `answered` has shape (0, 0) if the table is complete."""
+    """Compute pair counts of packed rows; `answered` has shape (0, 0) if the table is complete."""
     joint, own, both = (np.empty((len(yes), len(yes))) for _ in range(3))
     if answered.size:
         count_with_missing(yes, answered, joint, own, both)
@@ -369,7 +369,7 @@ def plane_counts(yes: WordArray, answered: WordArray, units: int) -> tuple[Float
 def _weighted_counts(
     yes: AnyArray, answered: AnyArray, weights: FloatArray
 ) -> tuple[FloatArray, ...]:
-    """Count pairs with weights by matrix products."""
+    """Compute weighted pair counts by matrix products."""
     y = (yes & answered).astype(np.float64)
     a = answered.astype(np.float64)
     joint = (y * weights) @ y.T
@@ -380,7 +380,7 @@ def _weighted_counts(
 
 
 def _device_counts(yes: AnyArray, answered: AnyArray, device: str) -> tuple[FloatArray, ...]:
-    """Count pairs by matrix products on a device; counts of up to `EXACT` units are exact."""
+    """Compute pair counts by matrix products on a device, exact for up to `EXACT` units."""
     torch = torch_on(device)
     y, a = (torch.tensor(one, device=device).float() for one in (yes & answered, answered))
     return tuple(product.double().cpu().numpy() for product in (y @ y.T, y @ a.T, a @ a.T))

@@ -1,7 +1,7 @@
-"""Pair counts of tables that exceed memory, counted in blocks or from batches of long tables.
+"""Pair counts of tables that exceed memory, computed from blocks or from batches of rows.
 
-Counts of pairs of models add over questions. Therefore, a table that exceeds the memory of one
-machine is stored in blocks, each with all answers to its questions, for example one file per
+Pair counts of models are additive over questions. Therefore, a table that exceeds the memory of
+one machine is stored in blocks, each with all answers to its questions, for example one file per
 benchmark. A worker reads and counts a block and returns three matrices. A question in two blocks
 raises an error, because pairs of answers in different blocks would be lost.
 
@@ -117,7 +117,7 @@ def count_blocks(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> PairCounts:
-    """Count pairs in blocks, in parallel on this machine or on a cluster, and add the counts.
+    """Compute pair counts of blocks in parallel, on this machine or a cluster, and add them.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def read_pair_counts(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> PairCounts:
-    """Count pairs in a long table that may exceed memory.
+    """Compute the pair counts of a long table that may exceed memory.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ class Sink(Protocol[Made]):
 
 
 def pour(batches: Batches, sink: Sink[Made], *, progress: bool, of: str = "answer") -> Made:
-    """Read all batches into a sink, and return its result.
+    """Read all batches into a container, and return its result.
 
     Raises
     ------

@@ -111,8 +111,8 @@ def validity_screen(
     confidence : Responses, DataFrame, DataArray or array-like (models, questions)
         Reported confidence: 1 = yes, 0 = no.
     correctness : the same, optional
-        Correctness (1 or 0) of the same models and questions in any order, which the test of
-        inversion requires.
+        Correctness (1 or 0) of the same models and questions, in any order; required to test for
+        inversion.
     min_answers : int
         Minimum number of answers.
     near_constant : float

@@ -1,8 +1,8 @@
 """Simulation of a study with the reported confidence and the correctness of models.
 
-Confidence follows the threshold model of one common factor. Correctness depends on an ability per
-model and an easiness per question, which is correlated with the common factor. For model i and
-question q, with independent standard normal f, h, s, e and u,
+Reported confidence follows a threshold model with one common factor. Correctness depends on an
+ability per model and an easiness per question, which is correlated with the common factor. For
+model i and question q, with independent standard normal f, h, s, e and u,
 
     says yes   iff  a_i f_q + sqrt(1 - a_i^2) (k_i s_iq + sqrt(1 - k_i^2) e_iq)  >  threshold_i
     is correct iff  c g_q + sqrt(1 - c^2) (k_i s_iq + sqrt(1 - k_i^2) u_iq)  >  - ability_i

@@ -129,8 +129,7 @@ def pilot_freedom(
     Parameters
     ----------
     df, squares, fourths, count : ndarray (k,)
-        Degrees of freedom, sums of squares and of fourth powers over clusters, and numbers of
-        clusters.
+        Degrees of freedom, sums of squares and fourth powers over clusters, and cluster counts.
 
     Examples
     --------

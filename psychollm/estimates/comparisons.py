@@ -100,7 +100,7 @@ def max_t(value: Any, draws: Any, *, df: Any = None, level: float = 0.95) -> Max
     Parameters
     ----------
     value : array_like (m,)
-        Estimates, whose null value is zero. NaN estimates are not part of the family.
+        Estimates, each of which is tested against zero. NaN estimates are not part of the family.
     draws : array_like (resamples, m)
         Estimates in the resamples; NaN draws are ignored. A stable quantile needs several thousand
         resamples.
@@ -169,8 +169,8 @@ def max_t_of(
         Estimates, the standard deviations of their draws and degrees of freedom; estimates with
         NaN in `se` are excluded.
     deviations : callable
-        Function of indices of estimates that returns their errors in units of `se` (draws,
-        indices).
+        Function that takes indices of estimates and returns their errors in units of `se`, with
+        shape (draws, indices).
     n_draws : int
         Number of errors per estimate.
     level : float
@@ -338,7 +338,7 @@ def compare_all(
     Parameters
     ----------
     estimate : Estimate
-        Estimate with one value per model and with draws.
+        Estimate with one value per model and with bootstrap draws.
     adjustment : {"holm", "bonferroni", "bh", "by", "max_t"}
         Adjustment of p-values for the number of pairs. "max_t" is the step-down method of `max_t`:
         it accounts for shared models, rejects more hypotheses than "holm", and provides

@@ -10,11 +10,11 @@ over resamples. For *models like these*, the models are also treated as a sample
           \qquad s_d^2 = \frac{1}{M - 1} \sum_m (d_m - \bar d)^2.                         \quad (1)
 
 The first term of equation (1) contains the variance between models and the sampling error of each
-model. The second term of equation (1) contains the sampling error of questions that models share.
-The interval is :math:`\bar d \pm t_\nu \sqrt V` with Satterthwaite's degrees of freedom; the first
-term has M - 1 degrees of freedom. Arms without a common model are compared by their means over
-models. For arms without a common model, the first term of equation (1) is a sum with one term for
-each arm, with its own degrees of freedom.
+model. The second term of equation (1) contains the sampling error of the questions, which all
+models share. The interval is :math:`\bar d \pm t_\nu \sqrt V` with Satterthwaite's degrees of
+freedom; the first term has M - 1 degrees of freedom. Arms without a common model are compared by
+their means over models. For arms without a common model, the first term of equation (1) is a sum
+with one term for each arm, with its own degrees of freedom.
 
 Differences of rates are within [-1, 1], and their bootstrap standard errors are zero if all pairs
 agree. Following Bonett and Price (2012), we add two questions with differences of -1 and 1:

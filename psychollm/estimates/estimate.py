@@ -273,7 +273,7 @@ class Estimate(Result):
 
 
 def joined(parts: Sequence[Estimate]) -> Estimate:
-    """Join estimates of different labels that share resamples."""
+    """Join estimates that have different labels but the same resamples."""
 
     def along(name: str, axis: int = 0) -> Any:
         held = [getattr(part, name) for part in parts]

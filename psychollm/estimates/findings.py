@@ -330,7 +330,7 @@ def first_rows(
 
 
 def further(more: int, table: str) -> str:
-    """Return the sentence that refers to further rows of a table of `table`, a plural noun."""
+    """Return the sentence that refers to further rows; `table` is the plural noun for the rows."""
     words = f"more {table[:-1]} is" if more == 1 else f"more {table} are"
     return f"{count(more)} {words} in the table of {table}"
 

@@ -1,4 +1,4 @@
-r"""Intervals of proportions, of bootstrap draws, and of the jackknife.
+r"""Intervals for proportions, and intervals from bootstrap draws and from the jackknife.
 
 The bias-corrected and accelerated interval (BCa) shifts the nominal percentiles. With :math:`z_0 =
 \Phi^{-1}(\text{proportion of draws below the value})` and the acceleration a, the levels are
@@ -285,7 +285,7 @@ def percentile_interval(draws: FloatArray, level: float | FloatArray) -> FloatAr
 
 
 def _quantiles(draws: FloatArray, shares: list[float]) -> FloatArray:
-    """Return quantiles (shares, k) of draws (n, k), of which some may be undefined."""
+    """Return quantiles (shares, k) of draws (n, k), some of which may be undefined."""
     found = np.full((len(shares), draws.shape[1]), np.nan)
     if not draws.size:
         return found

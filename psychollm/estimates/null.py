@@ -62,9 +62,9 @@ class Mixing:
     changed : ndarray of shape (s,)
         Mean proportion of cells that differ from the observed table.
     z : float
-        Largest standardised difference between replicates with half of the trades and complete
-        replicates, over entries of the statistic. If the standardised difference is above about 3,
-        increase ``trades``.
+        Largest standardised difference, over entries of the statistic, between replicates after
+        half of the trades and replicates after all trades. If the standardised difference is above
+        about 3, increase ``trades``.
     """
 
     trades: FloatArray  # (s,)

@@ -163,7 +163,7 @@ def undefined(reasons: Sequence[Reason]) -> BoolArray:
 
 
 def untestable(yes: FloatArray, correct: FloatArray) -> Reason:
-    """Return the reason why a model's answers can have no association with correctness."""
+    """Return the reason why a model's answers cannot be associated with correctness."""
     if not yes.size:
         return Reason.NO_ANSWERS
     cases = (

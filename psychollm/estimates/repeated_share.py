@@ -13,7 +13,7 @@ size is then the number of units. With one answer per unit the size is the numbe
 
 In simulations, the coverage of 95 % intervals was 92 to 98 % for proportions, and at least 93 %
 for paired differences. Each condition had 400 data sets of 20, 50 or 200 units with one or four
-answers. The proportions of the units had a beta distribution with a mean of .1, .4 or .9.
+answers each. The proportions of the units had a beta distribution with a mean of .1, .4 or .9.
 
 References
 ----------

@@ -51,7 +51,7 @@ _MAX_GROUPS = 200
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """Numbers of resamples and workers, which every argument ``bootstrap=`` accepts.
+    """Numbers of resamples and workers, as accepted by every argument ``bootstrap=``.
 
     ``bootstrap=500`` is short for ``bootstrap=Bootstrap(500)``.
 
@@ -85,7 +85,7 @@ class Bootstrap:
 
 
 class ResamplingArguments(TypedDict):
-    """Arguments of all functions that use resamples."""
+    """Arguments shared by all functions that use resamples."""
 
     bootstrap: Bootstrap
     level: float
@@ -233,7 +233,7 @@ def bootstrap_draws(
 def _block(
     seeds: WordArray, *, statistic: Statistic, counts: Callable[[WordArray], FloatArray]
 ) -> FloatArray:
-    """Return the statistic in the resamples that belong to some seeds."""
+    """Return the statistic in the resamples drawn with the given seeds."""
     return statistic(counts(seeds))
 
 
@@ -278,7 +278,7 @@ class Replicates:
         return cls(value=value, left_out=nothing, draws=None, options=Resampling(0, level=level))
 
     def each(self, *index: Any) -> "Replicates":
-        """Return the replicates of a part of the statistic, such as ``each(slice(None), 0)``."""
+        """Return the replicates of the part of the statistic that `index` selects."""
         # Copy to contiguous arrays, because sums of strided arrays may round differently.
         draws = None
         if self.draws is not None:

@@ -225,7 +225,7 @@ def outcome(
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """Outcomes of several labels, such as models."""
+    """Outcomes for several labels, for example one outcome per model."""
 
     labels: tuple[Any, ...]
     outcomes: tuple[Outcome, ...]

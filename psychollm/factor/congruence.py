@@ -4,9 +4,9 @@ Tucker's coefficient of columns x and y is the cosine between them,
 
 .. math:: \phi = \frac{\sum_i x_i y_i}{\sqrt{\sum_i x_i^2 \sum_i y_i^2}}.
 
-Unlike a correlation, the coefficient does not centre the columns, so that only proportional
-columns have a coefficient of 1. Factors are considered equal if the coefficient is above .95, and
-fairly similar if it is from .85 to .94 (Lorenzo-Seva & ten Berge, 2006).
+Unlike a correlation, the coefficient is computed without centring the columns, so that only
+proportional columns have a coefficient of 1. Factors are considered equal if the coefficient is
+above .95, and fairly similar if it is from .85 to .94 (Lorenzo-Seva & ten Berge, 2006).
 
 References
 ----------

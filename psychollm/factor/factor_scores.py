@@ -91,9 +91,8 @@ class FactorScores(Result):
         Correlation of the scores with their factors. For posterior means, the correlation is the
         square root of var / (var + mean sd^2).
     score_correlation : ndarray of shape (m, m)
-        Correlations among the scores that the solution implies, to be compared with the factor
-        correlations. For posterior means, the correlations are observed correlations among the
-        scores.
+        Model-implied correlations among the scores, to be compared with the factor correlations.
+        For posterior means, the correlations are observed correlations among the scores.
     method : str
         Scoring method.
     units, factors : tuple

@@ -71,7 +71,7 @@ class BatchFormat(Protocol):
     """A server's batch API."""
 
     async def upload(self, line: Connections, draft: Draft) -> str | None:
-        """Upload the requests as a file, which is free of charge, and return its identifier."""
+        """Upload the requests as a file (free of charge), and return the file's identifier."""
 
     async def create(self, line: Connections, draft: Draft) -> str:
         """Submit a batch and return the server's identifier."""
@@ -155,7 +155,7 @@ def _id(body: Mapping[str, Any]) -> str:
 
 
 class OpenAIBatches:
-    """Batches through ``POST /files`` and then ``POST /batches``, whose results are files."""
+    """Batches submitted through ``POST /files`` and ``POST /batches``, with results in files."""
 
     async def upload(self, line: Connections, draft: Draft) -> str | None:
         """Upload the requests as a file."""
@@ -231,7 +231,7 @@ _STATUS = {
 
 
 class AnthropicBatches:
-    """Batches through ``POST /messages/batches``, which are identified only by their results."""
+    """Batches submitted through ``POST /messages/batches``; only their results identify them."""
 
     async def upload(self, line: Connections, draft: Draft) -> str | None:
         """Do nothing: the batch itself contains the requests."""
@@ -247,7 +247,7 @@ class AnthropicBatches:
         return _id(object_from(await line.post(body, "/messages/batches")))
 
     async def find(self, line: Connections, draft: Draft, known: Sequence[str]) -> str | None:
-        """Find the batch among batches of equal size and time by the names in its results."""
+        """Find the batch, among batches of equal size and time, by the names in its results."""
         for one in await _pages(line, "/messages/batches?limit=100"):
             name = one.get("id")
             if name in known or not _like(one, draft):

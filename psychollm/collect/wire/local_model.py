@@ -1,4 +1,4 @@
-"""A model in this process, which completes conversations in batches, padded on the left.
+"""A model in this process, which completes batches of conversations padded on the left.
 
 Padding is masked and each reply ends at its own limit, so a reply depends on the other prompts of
 the batch only through rounding errors. A failed batch is repeatedly split into halves and retried
@@ -235,7 +235,7 @@ class LocalModel:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """Log probabilities in one step: of the chosen and most likely tokens, and of yes and no."""
+    """Log probabilities of one step, for the chosen token, the likeliest tokens, yes and no."""
 
     chosen: list[float]
     top: list[list[int]]

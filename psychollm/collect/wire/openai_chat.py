@@ -176,7 +176,7 @@ def _joined(parts: list[Any]) -> tuple[str | None, str | None]:
 
 
 class AzureOpenAI(OpenAIChat):
-    """Chat completions of a deployment, whose address has the query ``?api-version=``."""
+    """Chat completions of a deployment, with the query ``?api-version=`` in its address."""
 
     name = "azure"
     batches = None  # batches on Azure require a separate deployment

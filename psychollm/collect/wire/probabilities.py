@@ -32,7 +32,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YesNoMass:
-    """Probabilities that the verdict token is a form of "yes" and a form of "no"."""
+    """Probabilities that the verdict token is a form of "yes", and that it is a form of "no"."""
 
     # Report `captured` with `p_yes`, because other tokens may account for much of the probability.
 

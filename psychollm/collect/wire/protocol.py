@@ -67,7 +67,7 @@ class Line(Protocol):
     """A connection to a model."""
 
     async def post(self, body: bytes, place: str) -> Exchange:
-        """Send one body to a path; the result classifies failures, which raise no error."""
+        """Send one request body to a path; failures are returned in the result, not raised."""
 
     def authorise(self, headers: Mapping[str, str]) -> None:
         """Use the given headers for all further requests."""

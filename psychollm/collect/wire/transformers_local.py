@@ -113,7 +113,7 @@ class LocalLine:
         self._stop = Event()
 
     async def post(self, body: bytes, place: str) -> Exchange:
-        """Answer one body; the result classifies failures, which raise no error."""
+        """Answer one request body; failures are returned in the result, not raised."""
         loop = asyncio.get_running_loop()
         one = _Waiting(json.loads(body), loop.create_future())
         self._waiting.append(one)
@@ -165,7 +165,7 @@ class LocalLine:
         self._begin()
 
     def _answers(self, asked: list[Mapping[str, Any]]) -> list[Exchange]:
-        """Answer several bodies that have the same parameters."""
+        """Answer several request bodies that have the same parameters."""
         name, precision = str(asked[0]["model"]), precision_of(asked[0])
         bodies = [{key: one[key] for key in one if key not in _OURS} for one in asked]
         started, clock = time.time(), time.perf_counter()

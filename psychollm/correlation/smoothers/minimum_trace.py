@@ -76,7 +76,7 @@ class _Iterate(NamedTuple):
 
 
 def minimum_trace(matrix: FloatArray, scaling: float) -> Repair:
-    """Shrink only the correlations of Heywood cases."""
+    """Shrink only the correlations of variables that are Heywood cases."""
     communalities, ending = minimum_trace_communalities(matrix)
     heywood = communalities >= HEYWOOD
     scale = np.where(heywood, np.sqrt(scaling / np.maximum(communalities, 1.0)), 1.0)
@@ -117,7 +117,7 @@ def _start(matrix: FloatArray) -> _Iterate:
 
 
 def _step(point: _Iterate, target: float) -> tuple[_Iterate, float]:
-    """Take one Newton step towards a slack and a dual whose product is target times identity."""
+    """Take one Newton step towards slack and dual matrices with product target times identity."""
     inverse = np.linalg.inv(point.slack)
     inverse = (inverse + inverse.T) / 2.0
     change = np.linalg.solve(inverse * point.dual, target * np.diagonal(inverse) - 1.0)

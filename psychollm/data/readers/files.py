@@ -88,7 +88,7 @@ def read_responses(
         Values that represent a missing answer, such as ``[-99, ".", "#NULL!"]``. By default,
         values that look like missing codes raise an error; ``()`` accepts all values as answers.
     labels : bool
-        Whether a column of a wide file has the labels of its rows. If the first column looks like
+        Whether a column of a wide file contains the row labels. If the first column looks like
         answers, rows are numbered, with a warning.
     threshold : float, {"model_median", "model_mean", "model_balanced"}, mapping or array, optional
         Threshold that splits reported confidence into yes and no: one threshold for all models, a
@@ -181,7 +181,7 @@ def read_table(
         Values that represent a missing answer, such as ``[-99, ".", "#NULL!"]``. By default,
         values that look like missing codes raise an error; ``()`` accepts all values as answers.
     labels : bool
-        Whether a column of a wide file has the labels of its rows. If the first column looks like
+        Whether a column of a wide file contains the row labels. If the first column looks like
         answers, rows are numbered, with a warning.
     scale : float, optional
         Largest possible value of the scale, such as 100 for percentages. Values are divided by the
@@ -273,8 +273,7 @@ def read_clusters(
     Parameters
     ----------
     path : path
-        Long file of answers, or a list with one line per question, which contains its label and
-        its cluster.
+        Long file of answers, or a list with the label and the cluster of one question per line.
     column : str, optional
         Column of a long file with the cluster; if omitted, the file is read as a list.
     model : str, optional

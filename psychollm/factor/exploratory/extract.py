@@ -190,7 +190,7 @@ def check_identified(k: int, m: int, *, of: str = "rows") -> None:
 
 
 def with_positive_sums(loadings: FloatArray) -> FloatArray:
-    """Return loadings (..., k, m) with the sign of each column such that its sum is positive."""
+    """Return loadings (..., k, m), with columns reversed if their sums are negative."""
     signs = np.where(loadings.sum(axis=-2, keepdims=True) < 0.0, -1.0, 1.0)
     return np.asarray(loadings * signs, dtype=np.float64)
 

@@ -4,8 +4,8 @@ Rotated loadings and factor correlations are a function h of the p correlations.
 covariance matrix C of the correlations, the delta method gives :math:`J C J^\top`. The derivatives
 J of h are central differences of the whole analysis (extraction and rotation), restarted at the
 solution. The bootstrap repeats the analysis on resampled units. Factors of each replicate are
-matched with the solution, and reversed if needed, for the largest congruence; otherwise averages
-would mix factors.
+matched with the solution, and reversed if needed, to maximise congruence; otherwise, averages
+would mix different factors.
 
 For normal variables the covariance of two correlations is
 

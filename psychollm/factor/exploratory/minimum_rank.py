@@ -7,8 +7,9 @@ eigenvalues after the first m have the smallest sum,
           \quad\text{with}\quad R - \Psi \succeq 0 .                                      \quad (1)
 
 The sum of the last eigenvalues is concave in the uniquenesses. The tangent of the sum, with slopes
-:math:`-w_i = -\sum_{j > m} v_{ij}^2`, is above it, so that minimising the tangent never increases
-the sum. A barrier of decreasing weight :math:`\mu` enforces the constraints in the function
+:math:`-w_i = -\sum_{j > m} v_{ij}^2`, is above the sum, so that minimising the tangent never
+increases the sum. A barrier of decreasing weight :math:`\mu` enforces the constraints in the
+function
 
 .. math:: -\sum_i w_i \psi_i - \mu \log\det(R - \Psi) - \mu \sum_i \log \psi_i .          \quad (2)
 

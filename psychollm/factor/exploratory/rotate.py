@@ -89,7 +89,7 @@ class Rotation(Result):
 
     @property
     def shares(self) -> FloatArray:
-        """Proportion of variance due to each factor (m,); shared variance is divided up."""
+        """Variance proportion of each factor (m,); shared variance is divided between factors."""
         return np.asarray(np.sum(self.loadings * self.structure, axis=0) / len(self.loadings))
 
     @property

@@ -164,7 +164,7 @@ def confirmatory_groups(
     correlations : mapping
         Mapping from the name of each group to its result of `polychoric`, as `polychoric_by_group`
         returns it. Groups are independent sets of units. The first group is the reference. Each
-        item must have the same answers in all groups.
+        item must have the same answer categories in all groups.
     model : mapping
         Mapping from the name of each factor to the labels of its items.
     invariance : {"configural", "thresholds", "metric", "scalar", "strict"}
@@ -184,8 +184,8 @@ def confirmatory_groups(
     Raises
     ------
     OptionError, LabelError, ShapeError, CodeError, InputError
-        If the model does not match the groups, the answers to an item differ between groups, or
-        the parameters are not identified.
+        If the model does not match the groups, the answer categories of an item differ between
+        groups, or the parameters are not identified.
 
     Warns
     -----

@@ -220,7 +220,8 @@ class GroupFactors(Result):
     Attributes
     ----------
     thresholds, threshold_errors : ndarray of shape (G, k, C - 1)
-        Thresholds and standard errors. Items with fewer than C answers are padded with NaN.
+        Thresholds and standard errors. Items with fewer than C answer categories are padded with
+        NaN.
     loadings, loading_errors : ndarray of shape (G, k, m)
         Loadings and standard errors; standardised in the first group.
     intercepts : ndarray of shape (G, k)

@@ -1,4 +1,4 @@
-"""`parallel_analysis`: comparison of eigenvalues with eigenvalues of shuffled tables.
+"""`parallel_analysis`: comparison of observed eigenvalues with those of shuffled tables.
 
 References
 ----------

@@ -185,7 +185,7 @@ def retention(
     Comparison data are simulated from minres factors of the observed correlations and the observed
     thresholds. Factors are added as long as each factor brings the simulated eigenvalues closer to
     the observed eigenvalues (one-sided rank test at the 30 % level). Very simple structure often
-    overestimates the number of factors. The bias of the correlations affects all rules.
+    overestimates the number of factors. All rules are affected if the correlations are biased.
     `dimensionality` tests one factor against more factors without using correlations.
 
     Examples

@@ -73,8 +73,8 @@ class PairwiseLikelihood(Expects, Result):
         Pairwise log-likelihood, which is comparable only between solutions for the same counts.
     residuals : ndarray of shape (k, k)
         Observed minus expected joint yes counts, divided by standard errors. Half a count is added
-        to the squared standard error given the margins. Residuals are zero on the diagonal and for
-        pairs without information.
+        to the squared standard error, which is conditional on the margins. Residuals are zero on
+        the diagonal and for pairs without information.
     share : float
         Mean squared loading: proportion of latent variance that the factor explains.
     reasons : tuple

@@ -59,8 +59,8 @@ class PairResiduals(Result):
         pair's yes rates. Both numbers are NaN for pairs without information.
     standardised : ndarray of shape (k, k)
         Observed minus expected counts, divided by standard errors. Half a count is added to the
-        squared standard error given both margins. Residuals are zero on the diagonal and for pairs
-        without information.
+        squared standard error, which is conditional on both margins. Residuals are zero on the
+        diagonal and for pairs without information.
     n : ndarray of shape (k, k)
         Number of questions that both models answered.
     largest_eigenvalue : float
@@ -121,8 +121,8 @@ def pair_residuals(
         Loadings of a fit, such as `full_information`; by default loadings from
         `pairwise_likelihood`. Models with a loading of NaN have residuals of zero.
     lower, upper : array of shape (models,), optional
-        Lower and upper asymptotes of models that lapse or guess, from the same fit; the default is
-        0 and 1.
+        Lower and upper asymptotes of models that lapse or guess, from the same fit; the defaults
+        are 0 and 1.
 
     Returns
     -------

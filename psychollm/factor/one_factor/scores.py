@@ -100,7 +100,7 @@ def question_scores(
         parameters of NaN are not included.
     lower, upper : array of shape (models,), optional
         Lower and upper asymptotes of the probability of yes, for models that lapse or guess; the
-        default is 0 and 1.
+        defaults are 0 and 1.
     leave_one_out : bool
         Whether to compute leave-one-out scores.
 

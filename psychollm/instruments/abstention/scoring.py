@@ -86,7 +86,7 @@ def doubts(text: str) -> Iterator[str]:
 
 
 def objects(text: str) -> bool:
-    """Return whether an answer declines its question or objects to it."""
+    """Return whether an answer declines the question or objects to it."""
     words = text.replace("’", "'").strip()
     asks_back = words.endswith("?") and len(words) > 1
     return asks_back or abstains(words) or _OBJECTION.search(words) is not None

@@ -1,9 +1,9 @@
 """Test runs of deepeval: ``test_run_TIME.json``.
 
-Only the recorded hyperparameters can name the model. A question is labelled by the name of the
-test case, made unique by its input and expected output. The metrics are the scorers; the
-additional scorer ``METRIC.success`` of a graded metric applies the metric's own threshold. A
-metric that a model evaluates is a judge.
+The model's name can only be found in the recorded hyperparameters. A question is labelled by the
+name of the test case, made unique by its input and expected output. The metrics are the scorers;
+the additional scorer ``METRIC.success`` of a graded metric applies the metric's own threshold. A
+metric that a model evaluates counts as a judge.
 """
 
 import re

@@ -75,7 +75,7 @@ _MEANS = frozenset({"acc", "acc_norm", "exact_match", "em", "f1", "contains", "m
 
 
 def _deviations(results: Mapping[str, Any], task: str, samples: Sequence[Sample]) -> Iterator[str]:
-    """Report differences in numbers of samples or in means between results and samples."""
+    """Report if the number or the mean of the samples differs from the results file."""
     asked = ((results.get("n-samples") or {}).get(task) or {}).get("effective")
     stated = (results.get("results") or {}).get(task) or {}
     for name in dict.fromkeys(one.filter for one in samples):

@@ -72,7 +72,7 @@ def _results(source: Source) -> tuple[list[Mapping[str, Any]], Mapping[str, Any]
 
 
 def _same(found: Sequence[Mapping[str, Any]]) -> str:
-    """Return the identity of the run, because the option ``-o`` may write a run to two files."""
+    """Return the identity of the run, to detect a run that the option ``-o`` wrote twice."""
     ids = sorted(str(one.get("id") or "") for one in found)
     return digest(ids) if all(ids) else ""
 

@@ -96,7 +96,7 @@ def unknown_table(source: Source) -> str:
 
 
 def _on_texts(source: Source, header: Sequence[str]) -> str:
-    """Return the remedy for a table with a column per model and columns of text."""
+    """Return the advice for a table that has a column per model and also columns of text."""
     if source.reading.columns or not _is_wide(header, source):
         return ""
     first = next((name for name in header if is_called(name, QUESTIONS)), header[0])
