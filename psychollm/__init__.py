@@ -1,7 +1,7 @@
 """The psychometrics of language models.
 
-Names load their module on first use (PEP 562), so that ``import psychollm`` is cheap. Public names
-are listed below and, for type checkers, in ``__init__.pyi``; a test compares the two lists.
+A public name is imported on first use (PEP 562), so that ``import psychollm`` is fast. Public
+names are listed below and, for type checkers, in ``__init__.pyi``; a test compares the two lists.
 
 Examples
 --------

@@ -51,7 +51,7 @@ Variables: TypeAlias = Mapping[str, tuple[Iterable[str], AnyArray | None]]
 
 @dataclass(frozen=True, slots=True)
 class Interleaved:
-    """Several columns that share one further axis and are interleaved by its labels."""
+    """Several columns with the same additional axis, interleaved by the labels of this axis."""
 
     columns: tuple["Column", ...]
 

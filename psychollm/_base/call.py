@@ -1,4 +1,4 @@
-"""A call of a public function by a command, which can be printed as Python code."""
+"""A command's call of a public function; the call can be printed as Python code."""
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping

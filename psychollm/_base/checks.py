@@ -78,7 +78,7 @@ def of_one_shape(named: Mapping[str, Any]) -> tuple[FloatArray, ...]:
 
 
 def check_held(data: Any, argument: str) -> None:
-    """Raise `ShapeError` for an iterator, which can be read only once."""
+    """Raise `ShapeError` for an iterator, because it can be read only once."""
     if isinstance(data, Iterator):
         msg = f"{argument} is a {type(data).__name__}: pass list(...) of it"
         raise ShapeError(msg)
@@ -129,7 +129,7 @@ def is_numeral(text: str) -> bool:
 
 
 def shown(value: Any) -> str:
-    """Return a value as messages show it, with NumPy scalars converted to Python values."""
+    """Return a value as it is shown in messages, with NumPy scalars converted to Python values."""
     text = repr(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
@@ -272,7 +272,7 @@ def check_counts(name: str, values: Any, *, low: int = 1) -> list[int]:
 
 
 def hold_counts(owner: Any, *names: str, low: int = 1, high: int = MOST, prefix: str = "") -> None:
-    """Check that attributes of a frozen dataclass are from `low` to `high`; make them integers."""
+    """Convert attributes of a frozen dataclass to integers, and check that they are in range."""
     for name in names:
         count = check_count(prefix + name, getattr(owner, name), low=low, high=high)
         object.__setattr__(owner, name, count)

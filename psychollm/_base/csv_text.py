@@ -45,7 +45,7 @@ def write_csv(frame: "pd.DataFrame", path: Path) -> None:
 
 
 def check_table_name(path: Path) -> None:
-    """Raise an error if the format of a file is unknown or its package is not installed."""
+    """Raise an error if a file's format is unknown or the required package is not installed."""
     if path.suffix not in {".csv", ".parquet"}:
         msg = f"{path}: name it .csv or .parquet"
         raise InputError(msg)

@@ -43,7 +43,7 @@ def renamed(
 
 
 def _homes(name: str, rooms: Mapping[str, str]) -> list[str]:
-    """Return the full names of a public name by searching the sources without importing them."""
+    """Search the sources for the full names of a public name, without importing modules."""
     if name.startswith("_"):
         return []
     homes = []

@@ -1,6 +1,6 @@
-"""Protocols of an item bank, for lower-layer code that asks models its questions.
+"""Protocols of an item bank, for lower-layer code that sends the bank's questions to models.
 
-A session draws questions, and accepts their answers in any order. The session estimates the score
+A session draws questions, and accepts the answers in any order. The session estimates the score
 over the whole bank from the questions drawn before the first unanswered question. Using all
 answers would overrepresent questions that are answered quickly.
 """
@@ -71,7 +71,7 @@ class Bank(Protocol):
         """Hash of the bank's contents."""
 
     def plan(self, half_width: float | None = None) -> Any:
-        """Return a plan, whose `needed` is the number of questions for a given margin of error."""
+        """Return a plan with the number of questions for a given margin of error (`needed`)."""
 
     def session(
         self, *, size: int | None = None, half_width: float | None = None, rng: Any = None

@@ -1,6 +1,6 @@
 """Names that the literature and other programs use for our functions, from `elsewhere.md`.
 
-Names are matched in Python's spelling: cronbach_alpha and cronbachs_alpha match "Cronbach's
+Names are compared as Python identifiers: cronbach_alpha and cronbachs_alpha match "Cronbach's
 alpha", and efa matches "factor analysis (EFA)".
 """
 

@@ -13,7 +13,7 @@ _NOT_THE_CALLERS = ("psychollm.", "numpy.")  # `warn` skips stack frames of thes
 
 
 def public(value: Any) -> Any:
-    """Return a public object; functions are wrapped, and replaced in their module for pickle."""
+    """Return a public object; functions are wrapped, and replaced in their module for pickling."""
     if isinstance(value, FunctionType):
         value = entry(value)
         setattr(sys.modules[value.__module__], value.__name__, value)

@@ -116,8 +116,8 @@ def _cells(column: Any) -> Any:
 def labelled(data: Any) -> Any:
     """Convert a table to pandas and label its rows; return other objects as `in_pandas` does.
 
-    If rows are only numbered, the first column becomes their labels when it has a name such as
-    "model" or "question" and distinct numbers. The first column also becomes the labels when it
+    If rows have only default numbers, a first column of distinct numbers with a name such as
+    "model" or "question" becomes the row labels. The first column also becomes the labels when it
     contains text and all other columns contain numbers.
     """
     data = in_pandas(data)
@@ -165,7 +165,7 @@ def _kind(column: "pd.Series[Any]") -> str:
 def long_table(data: Any, columns: Sequence[str], *, argument: str, row: str) -> "pd.DataFrame":
     """Convert a table to pandas, and check that it has the given columns and at least one row.
 
-    Error messages use `row` as the word for what a row describes.
+    Error messages use the noun `row` for the things that rows describe.
     """
     frame = in_pandas(data)
     if not _is_pandas(frame) or frame.ndim != 2:

@@ -29,8 +29,8 @@ def adjust_p_values(p_values: Any, *, method: Adjustment = "holm") -> FloatArray
     Parameters
     ----------
     p_values : array_like (...)
-        P-values of one family of tests; NaN (a test that could not be made) stays NaN and is not
-        counted.
+        P-values of one family of tests; NaN (a test that could not be performed) stays NaN and is
+        not counted.
     method : {"holm", "bonferroni", "bh", "by"}
         "holm" and "bonferroni" control the familywise error rate under any dependence. "bh"
         controls the false discovery rate for independent or positively dependent tests, and "by"
@@ -67,7 +67,7 @@ def adjust_p_values(p_values: Any, *, method: Adjustment = "holm") -> FloatArray
 
 
 def _step(p: FloatArray, method: Adjustment) -> FloatArray:
-    """Adjust p-values in increasing order."""
+    """Adjust p-values that are sorted in increasing order."""
     m = p.size
     rank = np.arange(1, m + 1)
     if method == "bonferroni":

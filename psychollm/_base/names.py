@@ -30,7 +30,7 @@ def short_names(names: Iterable[Any], longest: int = LONGEST) -> list[str]:
 
 
 def _apart(group: list[str], longest: int) -> list[str]:
-    """Shorten the common prefix of similar names; number names that are still equal."""
+    """Shorten the common prefix of similar names; add numbers to names that are still equal."""
     # The common prefix of the first and the last name in sorted order is shared by all names.
     first, last = min(group), max(group)
     begin = next(k for k in range(len(last)) if first[k : k + 1] != last[k])

@@ -7,7 +7,7 @@ from psychollm._base.errors import MissingPackageError, OptionError
 
 
 def require(module: str, *, extra: str, purpose: str) -> Any:
-    """Import an optional module; the error names the extra that installs it.
+    """Import an optional module; if it is missing, the error names the extra that installs it.
 
     An empty `extra` means that no extra installs the module; the error then names its package.
     """

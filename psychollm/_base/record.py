@@ -52,7 +52,7 @@ def as_json(results: Mapping[str, Any]) -> str:
 
 
 class Record:
-    """Base of `Result`, which makes arrays read-only and converts its fields to plain data."""
+    """Base class of `Result` that makes arrays read-only and converts fields to plain data."""
 
     __slots__ = ()
     _SAVED: ClassVar[tuple[str, ...]] = ()  # constructor arguments, if they differ from the fields

@@ -446,7 +446,7 @@ def _timed(run: _Run, n: int, who: Workers) -> Generator[AnyArray]:
 
 
 def _gridded(run: _Run, n: int, who: Workers) -> Generator[AnyArray]:
-    """Yield the blocks' results in order; each block makes a whole number of calls of the task."""
+    """Yield results in order, from blocks that each consist of a whole number of task calls."""
     calls = -(-n // (run.at_once or 1))
     size = (run.at_once or 1) * -(-calls // MOST_BLOCKS)
     yield from _spread(run, range(0, n, size), n, who)

@@ -150,7 +150,7 @@ class Result(Record):
         InputError
             If the result has no table.
         OptionError
-            If a column is not in the table, or a label has no caption.
+            If a column is not in the table, or if a label is given without a caption.
         """
         table = table_of(self, digits=digits, columns=columns)
         return table.latex(caption=caption, label=label)
@@ -246,7 +246,7 @@ def load(path: str | PathLike[str]) -> Result:
     """Return the result that `Result.save` wrote to a file, exactly as it was saved.
 
     A file contains data and no code, and only classes of this package are created from it.
-    Therefore, files from untrusted sources can be opened. Arrays are read-only.
+    Therefore, files from untrusted sources can be opened safely. Arrays are read-only.
 
     Parameters
     ----------

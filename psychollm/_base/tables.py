@@ -5,7 +5,7 @@ Five rules convert a frame to a table in reporting style:
 * the bounds of an interval follow their estimate, ``0.83 [0.79, 0.87]``, or have a column of their
   own, ``[0.79, 0.87]``, if the table has no estimate;
 * p-values have three decimals without the leading zero, and small p-values are ``< .001``;
-* truth values are printed as "yes" and "no", also in the column `flagged`, which contains 1 and 0;
+* Boolean values, and 1 and 0 in the column `flagged`, are printed as "yes" and "no";
 * other numbers have `digits` decimals. In columns of standard errors, or of numbers that would
   round to zero, the largest number has `digits` significant digits. Columns of whole numbers with
   at least one number above 1 are counts and have no decimals;

@@ -49,7 +49,7 @@ class Table:
         return self._of(others), self._of(matching)
 
     def narrowed(self, width: int, most: int | None = None) -> "tuple[Table, int]":
-        """Shorten long cells; return the first columns that fit a width, and count the others."""
+        """Shorten long cells; return the columns that fit a width, and the number of others."""
         headings, *rows = (tuple(map(_shortened, row)) for row in self._all())
         table = Table(headings, self.numeric, tuple(rows))
         ends = accumulate(one + 2 for one in table._widths())

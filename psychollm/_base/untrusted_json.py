@@ -1,8 +1,8 @@
 """Parsing of untrusted JSON: server replies, logs of other programs, saved results.
 
 Three bytes of JSON can become a list of seventy bytes in memory. A number can have more digits
-than Python converts, or exceed the range of a float. Therefore, `parse_json` bounds the memory for
-a text, and `as_number` checks the range of a number.
+than Python converts, or exceed the range of a float. Therefore, `parse_json` limits the memory
+used for a text, and `as_number` checks the range of a number.
 """
 
 import json

@@ -25,7 +25,7 @@ def parameter(
     Parameters
     ----------
     name : str
-        Name of the argument; "" if the wording for commands depends on no option.
+        Name of the argument; "" if the wording for commands does not depend on an option.
     value : object, optional
         Value of the argument, if the message names a value.
     python : str, optional

@@ -142,7 +142,7 @@ def calibrated(
 
 
 def _asked(scores: FloatArray, rng: np.random.Generator) -> BoolArray:
-    """Select random scores of each model, from which its other scores are predicted."""
+    """Select random scores of each model, to predict the model's other scores."""
     asked = np.zeros(scores.shape, dtype=bool)
     for row, own in enumerate(scores):
         have = np.flatnonzero(np.isfinite(own))
@@ -161,7 +161,7 @@ class _Shown:
         self._sums = self._square.sum(axis=0), self._said.sum(axis=0)
 
     def error(self, without: int | None = None) -> FloatArray:
-        """Return each question's squared error (J,), relative to p (1 - p), shrunk to the mean."""
+        """Return squared errors (J,) relative to p (1 - p), shrunk towards their mean."""
         square, said = self._sums
         if without is not None:
             square, said = square - self._square[without], said - self._said[without]
@@ -199,7 +199,7 @@ def _scale(
     scores: FloatArray,
     rng: np.random.Generator,
 ) -> float:
-    """Return the mean squared standardised error of corrected scores of held-out models."""
+    """Return the mean squared standardised error of the corrected scores, for held-out models."""
     squares = [
         min((found - truth) ** 2 / max(variance, 1e-12), _WORST)
         for found, variance, truth in _played(drawings, population, scores, rng)
@@ -215,7 +215,7 @@ def _played(
     scores: FloatArray,
     rng: np.random.Generator,
 ) -> Iterator[tuple[float, float, float]]:
-    """Simulate sessions of held-out models; yield each corrected score, variance and truth."""
+    """Simulate sessions of held-out models; yield corrected score, variance and true score."""
     n = len(scores)
     for size in _SIZES:
         for run in range(-(-_SESSIONS // n) * n if n < _SESSIONS else _SESSIONS):

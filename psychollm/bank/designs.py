@@ -2,9 +2,9 @@ r"""Published and simple designs for selecting and scoring questions, for compar
 
 Published designs are implemented as described by their authors. *anchors* (Vivek and others 2024;
 Polo and others 2024) uses the question nearest to each k-means centre of the items, weighted by
-the size of its cluster. *p_irt* predicts the scores of all other questions by the 2PL, with items
-treated as known. *gp_irt* averages the estimates of *anchors* and *p_irt*, with weights that
-depend on the error of *p_irt* for models of the bank (Polo and others 2024).
+the size of its cluster. *p_irt* predicts the scores on all other questions by the 2PL, with item
+parameters treated as known. *gp_irt* averages the estimates of *anchors* and *p_irt*, with weights
+that depend on the error of *p_irt* for models of the bank (Polo and others 2024).
 
 References
 ----------
@@ -117,7 +117,7 @@ def _stratified(
 
 
 def strata(bank: ItemBank) -> IntArray:
-    """Return the stratum of each question: its domain or, if there are none, difficulty decile."""
+    """Return each question's stratum: its domain or, without domains, its difficulty decile."""
     if bank.domains is not None:
         names = {name: k for k, name in enumerate(bank.domain_names)}
         return np.array([names[domain] for domain in bank.domains])
@@ -163,7 +163,7 @@ def _p_irt(
 
 
 def _two_parameters(bank: ItemBank) -> ItemModel:
-    """Return the 2PL fitted to the bank, with items treated as known."""
+    """Return the 2PL fitted to the bank, with item parameters treated as known."""
     model = bank.drawing.items
     if model.n_dimensions != 1:
         model, _ = item_model(bank.scores, 1, np.zeros(len(bank.questions), dtype=np.int64))

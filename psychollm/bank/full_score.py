@@ -70,7 +70,7 @@ _LEAST = 1e-6  # lower limit of predictions
 
 
 def guarded(predicted: FloatArray, error: FloatArray, n: int, z: float) -> tuple[float, float]:
-    """Return the factor of the variance at the adjusted score, and the slope d log n / dp.
+    """Return the variance factor at the adjusted score, and the slope d log n / dp.
 
     The arguments are predictions (J,), squared errors relative to p (1 - p) (J,), the number of
     answers, and the margin of error divided by the standard error.
@@ -287,7 +287,7 @@ def _by_model(
 
 
 def _line(said: FloatArray, truth: FloatArray, guess: float) -> tuple[float, float, float]:
-    """Predict the true score from a predicted score by regression (1), with its standard error."""
+    """Return the true score predicted from a model-based score by (1), and its standard error."""
     n = said.size
     if n < 3:
         return guess, np.nan, np.nan

@@ -1,4 +1,4 @@
-r"""Logistic item model with few abilities, which predicts unknown answers from known ones.
+r"""Logistic item model with a small number of abilities, for predicting unobserved answers.
 
 The score y of a model on question j, from 0 to 1, has the mean
 
@@ -150,7 +150,7 @@ def _standard(n: int, k: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _expected_items(items: FloatArray, variance: FloatArray, domain: IntArray) -> FloatArray:
-    """Return the mean of each item's domain (J, 1 + K), shrunk to the mean of all domains."""
+    """Return the mean of each item's domain (J, 1 + K), shrunk towards the mean of all domains."""
     size = np.bincount(domain)[:, None]
     means = np.stack([np.bincount(domain, column) for column in items.T], axis=1) / size
     error = variance / size

@@ -121,7 +121,7 @@ def plan(
 
 
 def _half_width(bank: CalibratedQuestions, expected: FloatArray, n: int, level: float) -> float:
-    """Return the expected margin of error of n questions."""
+    """Return the expected margin of error with n questions."""
     everything = np.ones(expected.size, dtype=bool)
     pi = mixed(np.sqrt(expected), everything, n, equal_share=EQUAL_SHARE)
     variance = bank.calibration.scale * bank.calibration.phi * ((1.0 / pi - 1.0) @ expected)

@@ -23,7 +23,7 @@ _FEWEST_LEFT = 1.25  # required ratio of answered to sampled questions
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Replay(Result):
-    """Errors of designs on held-out models, one row per design and size or margin of error.
+    """Errors of sampling designs on held-out models, by size or margin of error.
 
     Attributes
     ----------

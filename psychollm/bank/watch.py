@@ -35,9 +35,9 @@ _MOST = 700.0  # largest logarithm whose exponential is finite
 class Watch:
     """Anytime-valid test of whether a model's answers have changed since a baseline.
 
-    `ItemBank.watch` creates a watch. `update` adds the answers of one look, such as one day of
-    answers. `alarm` is True if a change was detected, `evidence` is the e-value, and `save` writes
-    the state.
+    `ItemBank.watch` creates a watch. `update` adds the answers of one look, for example the
+    answers of one day. `alarm` is True if a change was detected, `evidence` is the e-value, and
+    `save` writes the state.
 
     Attributes
     ----------

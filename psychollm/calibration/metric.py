@@ -62,8 +62,8 @@ class Output:
     meaning : str
         Definition of the statistic in one line.
     better : {"higher", "lower", "near", ""}
-        Direction of better values of the statistic; ``"near"`` means that values close to
-        `neutral` are better.
+        Direction in which values of the statistic are better; ``"near"`` means that values close
+        to `neutral` are better.
     neutral : float, optional
         Value of the statistic for uninformative or calibrated confidence.
     digits : int

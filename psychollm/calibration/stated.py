@@ -164,12 +164,12 @@ class PairedAnswers(Result):
 
     @property
     def no(self) -> FloatArray:
-        """Indicator of a no with known confidence and correctness (models, questions)."""
+        """Indicator of no as confidence, where correctness is known (models, questions)."""
         return self.present - self.yes
 
     @property
     def wrong(self) -> FloatArray:
-        """Indicator of an error with known confidence and correctness (models, questions)."""
+        """Indicator of wrong answers, where confidence is known (models, questions)."""
         return self.present - self.correct
 
 

@@ -1,4 +1,4 @@
-"""Numbers of correct and wrong answers by confidence, from which metrics are computed."""
+"""Numbers of correct and wrong answers by confidence, for computing metrics."""
 
 from dataclasses import dataclass
 

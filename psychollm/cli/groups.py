@@ -46,7 +46,7 @@ def groups_of(
     questions: Iterable[Any],
     column: "Callable[[str], pd.Series[Any]]",
 ) -> "tuple[Axis, list[Any]]":
-    """Return the kind of unit and the group of each unit; `column` reads a column by name."""
+    """Return the kind of unit and each unit's group; `column` is called to read a column."""
     import pandas as pd
 
     from psychollm.data.readers import read_clusters

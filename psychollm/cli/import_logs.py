@@ -74,7 +74,7 @@ def missing_values(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Choices(Command):
-    """Options that choose between the scores in logs."""
+    """Options that select among the scores in logs."""
 
     format: str | None = option(
         "the tool that wrote the logs (default: detected from each file)",
@@ -194,7 +194,7 @@ class Choices(Command):
 
 @dataclass(frozen=True, kw_only=True)
 class Logs(Choices):
-    """Logs, and options that choose between their scores."""
+    """Logs, and options that select among their scores."""
 
     USAGE = "%(prog)s [options] LOG [LOG ...]"
 
@@ -259,14 +259,14 @@ class Import(Logs):
 
 
 def _told(imported: "LogImport", options: Mapping[str, str]) -> "LogImport":
-    """Return the import, with notes and reasons that name options of the command."""
+    """Return the import result, with notes and reasons that name options of the command."""
     notes = (Text(note).told(options) for note in imported.notes)
     left = (replace(run, reason=Text(run.reason).told(options)) for run in imported.left_out)
     return replace(imported, notes=tuple(notes), left_out=tuple(left))
 
 
 def _table(imported: "LogImport", name: str) -> "pd.DataFrame":
-    """Return the table that is written to the file of an option."""
+    """Return the table to write to the file that an option names."""
     if name == "long":
         return imported.frame
     if name == "out":

@@ -1,4 +1,4 @@
-"""Commands as classes, each of whose fields declares an option.
+"""Commands as classes whose fields declare the options.
 
 The type of a field defines how the option is parsed, and its default is used if the option is
 omitted. `option` declares the help and other properties. The parser, help, shell completion and
@@ -156,7 +156,7 @@ class CommandHelp(argparse.RawDescriptionHelpFormatter):
     """Help formatter that puts descriptions next to command names of any length."""
 
     def add_argument(self, action: argparse.Action) -> None:
-        """Add an action; the column width includes the indentation of its subcommands."""
+        """Add an action; the column width includes the indentation of the action's subcommands."""
         super().add_argument(action)
         below = [len(one.dest) for one in getattr(action, "_choices_actions", [])]
         longest = self._current_indent + self._indent_increment + max(below, default=0)

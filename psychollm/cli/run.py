@@ -93,9 +93,9 @@ STUDY_PARTS: dict[StudyName, Parts] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """Analysis settings in a plan, which name the baseline arm.
+    """Analysis settings in a plan that name the baseline arm.
 
-    Without arms, only `semantic_calibration` has a baseline, which is a model.
+    Without arms, only `semantic_calibration` has a baseline, and this baseline is a model.
     """
 
     baseline: str | None = None
@@ -316,7 +316,7 @@ def _studies_in(staged: "StagedPlan") -> list[str]:
 
 
 def prompts_of(path: Path) -> "tuple[Prompt, ...]":
-    """Return the first prompts of a plan, which the plan lists or its study settings define."""
+    """Return a plan's first prompts, from its list of prompts or from its study settings."""
     from psychollm.collect.plan import read_plan, table_of
 
     tables = table_of(path).get("study")

@@ -133,7 +133,7 @@ def _write(scored: "Mapping[str, tuple[Readings, Scores]]", path: Path) -> None:
 
 
 def scores_frame(scores: "Scores") -> "pd.DataFrame":
-    """Return one table of all models, whose first columns are "model" and "sample"."""
+    """Return one table for all models; its first columns are "model" and "sample"."""
     import pandas as pd
 
     frames = []

@@ -204,7 +204,7 @@ class TwoTables(Analysis, Choosing, Choices):
     ) -> "tuple[pd.DataFrame, Responses, list[str], ScoreLog]":
         """Return confidence and correctness from logs or a store.
 
-        The result includes the Python code that reads the tables, and the logs.
+        The result also includes the logs, and the Python code that reads the tables.
         """
         reading = self.reading_of(self.inputs, keep)
         repeats = None if self.repeats == "error" else self.repeats

@@ -57,7 +57,7 @@ class Warm(Command):
 
 
 def public_functions() -> dict[str, Callable[..., Any]]:
-    """Map names to the public functions and classes of subpackages with kernels."""
+    """Map names to the public functions and classes of subpackages with compiled kernels."""
     from importlib import import_module
 
     functions: dict[str, Callable[..., Any]] = {}

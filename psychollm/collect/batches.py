@@ -10,7 +10,7 @@ The store records the state of a batch and its requests before the batch is sent
 other process can take the requests of a recorded batch, even if this process is killed. The states
 of a batch are:
 
-drafted -> sending (the server may have it) -> sent (the server has named it) -> closed
+drafted -> sending (the server may have it) -> sent (the server has assigned an ID) -> closed
 """
 
 import asyncio
@@ -168,7 +168,7 @@ _UNHEARD = COUNTED | {Kind.OVERLOADED}
 
 
 class _LeftError(Exception):
-    """Error raised in order to leave a batch unchanged for a later run."""
+    """Error that stops the processing of a batch, so that a later run can continue it."""
 
 
 class BatchLane:
@@ -316,7 +316,7 @@ class BatchLane:
                 return server
 
     async def _found(self, batch: Batch, plan: Draft) -> str | None:
-        """Search the server for a batch that it may have received."""
+        """Search the server's list for a batch that the server may have received."""
         for _ in range(LAGS):
             await self._pause(self._endpoint.poll)
             known = [one for one in server_ids(self._store) if one != batch.server_id]

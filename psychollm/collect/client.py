@@ -1,4 +1,4 @@
-"""Collection of the replies to a plan's requests in a store.
+"""Sending of a plan's requests, with storage of the replies.
 
 After one interrupt (Ctrl-C), the client sends no more requests, waits for the requests in flight,
 and reports the result. After a second interrupt, the client abandons the requests in flight.
@@ -214,7 +214,7 @@ async def _in_turn(plan: Plan, turns: list[list[Model]], state: RunState) -> Non
 
 @contextmanager
 def _interrupts(state: RunState) -> Iterator[None]:
-    """Let the first Ctrl-C stop the run in an orderly way, and the second Ctrl-C cancel it."""
+    """Complete the requests in flight after the first Ctrl-C, and cancel them after the second."""
     loop = asyncio.get_running_loop()
     whole = asyncio.current_task()
 

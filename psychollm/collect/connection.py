@@ -1,13 +1,13 @@
 """Sending of requests and receiving of replies through httpcore, with classified failures.
 
 httpcore is the transport layer of httpx. From httpx itself, this module uses only addresses,
-headers, proxies and certificates. The client of httpx would lengthen each request by a third. The
-client also has unwanted features: redirects (which would forward a secret), cookies and compressed
-replies.
+headers, proxies and certificates. The client of httpx would make each request take a third longer.
+The client also has unwanted features: redirects (which would forward a secret), cookies and
+compressed replies.
 
 Connections are kept in a list. A connection pool of httpcore would search all its connections for
-each request, which quadruples the work with 200 concurrent requests. All connections share one TLS
-context and the proxy from the environment.
+each request, and this search would quadruple the work with 200 concurrent requests. All
+connections share one TLS context and the proxy from the environment.
 
 This module also provides a network backend (https://www.encode.io/httpcore/network-backends) based
 on asyncio streams. The default backend of httpcore uses anyio in order to support trio, and takes

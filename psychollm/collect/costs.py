@@ -17,7 +17,7 @@ _COUNTS = ("exchanges", "answered", "input_tokens", "output_tokens", "reasoning_
 
 
 def costs(store: Store) -> dict[str, dict[str, Any]]:
-    """Return the exchanges, tokens, seconds and cost that each model of a store has used.
+    """Return the exchanges, tokens, seconds and cost of each model in a store.
 
     Parameters
     ----------

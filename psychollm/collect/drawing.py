@@ -1,4 +1,4 @@
-"""Adaptive collection, in which an item bank selects questions until its score is precise enough.
+"""Adaptive collection: an item bank selects questions until the score is precise enough.
 
 A batch of questions is selected, sent, graded and recorded before the next batch is selected. The
 selection depends only on the seed, the batch size and the answers, which are all in the store.
@@ -34,7 +34,7 @@ class Drawing:
         self._answers: dict[Any, float] = {}
 
     def more(self) -> bool:
-        """Record a completed batch and enter the next batch; return whether there is one."""
+        """Record a completed batch and enter the next; return whether there is a next batch."""
         while not self._store.is_open(self._model):
             self._record()
             self._batch = () if self._session.done else self._session.next(self._adaptive.batch)

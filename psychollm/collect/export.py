@@ -107,7 +107,7 @@ def replied(store: Store, *, arm: str | None = None) -> list[Replied]:
     store : Store
         Store with the requests and replies of a run.
     arm : str, optional
-        Name of one arm of the study, whose models then have their names in the study. By default,
+        Name of one arm of the study; its models then have the names used in the study. By default,
         all arms are returned.
 
     Examples

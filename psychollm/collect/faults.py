@@ -96,7 +96,7 @@ def kind_of_status(status: int, raw: bytes) -> Kind:
 
 
 def refused_parameter(raw: bytes, sent: Collection[str]) -> tuple[str, str | None] | None:
-    """Return the parameter that a server rejects, and the replacement that it names."""
+    """Return the parameter that a server rejects, and the replacement that the server suggests."""
     # The length limit may be renamed but is never dropped, because it bounds the cost.
     text = raw.decode("utf-8", errors="replace")
     named = _named(text)

@@ -1,4 +1,4 @@
-"""Request queue of one endpoint, in which a loop admits requests and each request runs as a task.
+"""Request queue of one endpoint: a loop admits requests, and each request runs as a task.
 
 However many requests the store contains, only the requests in flight, the requests waiting for a
 retry, and one window of new requests are in memory.
@@ -58,7 +58,7 @@ class Window:
             self.size = min(self.size + step, float(self.limit))
 
     def shrink(self, *, started: float, now: float) -> None:
-        """Record that the server was overloaded when it received a request sent at `started`."""
+        """Halve the window after an overload, if the request was sent after the last halving."""
         self.slow_start = False
         if started > self.cut_at:
             self.size = max(self.size / 2.0, 1.0)
@@ -88,7 +88,7 @@ class Allowance:
 
 
 class SharedAllowance:
-    """The requests and tokens per minute of one endpoint, shared by all processes of a store."""
+    """Rate limits on requests and tokens of one endpoint, shared by all processes of a store."""
 
     # Endpoints with the same address and secret share one allowance, because the server counts
     # their requests together.

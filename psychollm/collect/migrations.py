@@ -1,7 +1,7 @@
 """The database layout of a store, as numbered migrations.
 
 ``PRAGMA user_version`` is the number of applied migrations; ``PRAGMA application_id`` identifies
-the file as a psychollm store. Published migrations never change; changes of the layout are
+the file as a psychollm store. Published migrations never change; changes to the layout are
 appended as new migrations.
 """
 

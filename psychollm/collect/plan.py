@@ -315,7 +315,7 @@ def read_plan(path: Path, *, prompts: Sequence[Prompt] | None = None) -> Plan:
 
 
 def table_of(path: Path, text: str | None = None) -> dict[str, Any]:
-    """Return the contents of a TOML file, parsed from `text` if the file was read before."""
+    """Return the contents of a TOML file; `text` is the file's text if it was already read."""
     try:
         return tomllib.loads(text_of(path) if text is None else text)
     except (ValueError, RecursionError) as error:

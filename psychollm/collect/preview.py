@@ -77,7 +77,7 @@ def preview(plan: Plan, *, show: int = 3) -> Preview:
     plan : Plan
         Plan with the prompts, endpoints and models.
     show : int
-        Maximum number of prompts to show in full, of which each is the first of its reply format.
+        Maximum number of prompts to show in full; each is the first prompt with its reply format.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Progress of a run by model, and the recorder of its exchanges.
+"""Progress of a run by model, and the recorder of the run's exchanges.
 
 Replies that arrive together are stored in one transaction.
 """

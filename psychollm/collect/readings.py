@@ -132,8 +132,8 @@ class Readings(Result):
         DataFrame
             Table with one row per reply and the columns model, sample, prompt_key, item, outcome,
             value, correct (NaN if not graded), loglik, n_tokens and perplexity (per token). The
-            table has one more column for each label or number that prompts have in `about`, such
-            as condition.
+            table has an additional column, such as condition, for each label or number in the
+            `about` of the prompts.
 
         Examples
         --------
@@ -182,9 +182,9 @@ class Readings(Result):
         Parameters
         ----------
         by : str or sequence of str
-            Columns of `likelihoods` that group the replies, such as condition.
+            Columns of `likelihoods` by which to group the replies, such as condition.
         of : mapping, optional
-            Filter of replies that maps columns to a value or a list of values, such as
+            Filter for replies: a mapping from columns to a value or a list of values, such as
             ``{"stage": "task"}``. The value None selects rows with missing values.
 
         Returns
@@ -368,8 +368,8 @@ def readings(
     instrument : str, optional
         Name of the instrument; required if the store has prompts of several instruments.
     arm : str, optional
-        Name of one arm of the study, whose models are then labelled by their names in the study.
-        The name is required if the plan has several arms (`arms_in`).
+        Name of one arm of the study; its models are then labelled by their names in the study. The
+        name is required if the plan has several arms (`arms_in`).
     n_jobs : int, optional
         Number of workers. Threads do not speed up parsing, which is pure Python. With processes,
         ``joblib.parallel_config(backend="loky")``, parsing several hundred thousand replies takes

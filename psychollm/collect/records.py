@@ -1,4 +1,4 @@
-"""Outputs and inputs of a store: requests ready to be sent, and recorded exchanges."""
+"""Data exchanged with a store: requests ready to be sent, and records of exchanges."""
 
 import json
 from collections.abc import Mapping, Sequence

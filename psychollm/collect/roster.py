@@ -117,7 +117,7 @@ class Endpoint:
 
 
 def _check_url(url: str, where: str) -> None:
-    """Raise an error that omits the address unless the address is valid and free of secrets."""
+    """Raise an error if an address is invalid or contains secrets; the error omits the address."""
     if not re.fullmatch(r"https?://[^\s@]+", url):
         msg = f"{where}url must begin with http:// or https:// and hold no password"
         raise OptionError(msg)

@@ -1,4 +1,4 @@
-"""Secrets of a plan, which are written as ``${NAME}`` and never stored.
+"""Secrets of a plan: they are written as ``${NAME}`` and never stored.
 
 Headers, addresses and parameters of a plan are stored and shown with the name of an environment
 variable. The value of the variable is inserted when a request is sent, and removed from the

@@ -142,7 +142,7 @@ class StagedPlan:
             yield step.name, _times(found, 1 if step.judge is None else len(self.respondents))
 
     def _foreseen(self) -> Iterator[tuple[Step, tuple[Prompt, ...]]]:
-        """Yield each later stage with the largest number of prompts that one model can cause."""
+        """Yield each later stage with the largest set of prompts that one model can receive."""
         # Arms may share prompts, which each model receives only once.
         first = {(one.key, one.repeat): one for one in self.plan.prompts}
         asked = [self._longer(prompt) for prompt in first.values()]
@@ -161,7 +161,7 @@ class StagedPlan:
         return replace(self.plan, prompts=prompts, models=asked, repeats=1)
 
     def _longer(self, prompt: Prompt) -> Prompt:
-        """Return a prompt with the largest reply limit of all models."""
+        """Return a prompt whose reply limit is the largest limit of all models."""
         lengths = []
         for model in self.respondents:
             own = next((model.parameters[one] for one in LIMITS if one in model.parameters), None)

@@ -1,14 +1,14 @@
 """Stores of runs, which are SQLite files with every request and every raw reply.
 
 A reply is stored before the next request is sent; replies that arrive together share a
-transaction. The journal is a write-ahead log with ``synchronous=NORMAL``. Commits survive a kill
-of the process at any moment, because the operating system keeps them. A power failure may undo the
-last commits but never damages the file, and the affected requests are sent again.
+transaction. The journal is a write-ahead log with ``synchronous=NORMAL``. Commits survive even if
+the process is killed, because the operating system keeps the written data. A power failure may
+undo the last commits but never damages the file, and the affected requests are sent again.
 ``synchronous=FULL`` would only prevent the loss of the last commits, at the cost of one disk flush
 per reply.
 
-Two processes may share a store. A process leases a request before it sends it, and renews the
-lease while it runs; otherwise the lease expires. Leases of killed processes on this machine are
+Two processes may share a store. A process leases a request before sending it, and renews the lease
+while the process runs; otherwise the lease expires. Leases of killed processes on this machine are
 released immediately.
 """
 
@@ -406,7 +406,7 @@ def _enter(db: sqlite3.Connection, request: Request) -> bool:
 
 
 def _keep(db: sqlite3.Connection, job: Job, attempt: Attempt, *, last: bool) -> int:
-    """Store one exchange; return the number of requests that can now continue it."""
+    """Store one exchange; return the number of requests that continue it and can now be sent."""
     values = (job.id, *(getattr(attempt, name) for name in _FIELDS))
     attempt_id = db.execute(_INSERT_ATTEMPT, values).lastrowid
     if attempt.cost:
@@ -432,7 +432,7 @@ def _answered(db: sqlite3.Connection, job: Job, attempt: int | None) -> int:
 
 
 def _settle(db: sqlite3.Connection, job: Job, state: str, answer: int | None) -> None:
-    """Close a request, for which only the first answer counts."""
+    """Close a request; only its first answer counts."""
     db.execute(
         "UPDATE request SET state = ?, answer = ?, lease_owner = NULL, lease_until = 0, "
         "reserved = 0, batch = NULL WHERE id = ? AND answer IS NULL",

@@ -365,7 +365,7 @@ def _from_bits(text: str) -> float:
 
 
 def check_hashes(values: Sequence[Any]) -> None:
-    """Raise `ValueError` if many different values have the same hash, as in an attack on dicts."""
+    """Raise `ValueError` if many different values have the same hash (a hash-collision attack)."""
     hashes = [(_hash(value), value) for value in values]
     for one, n in Counter(digest for digest, _ in hashes).most_common():
         if n <= MOST_ALIKE:

@@ -2,7 +2,7 @@ r"""Comparison of a model's confidence and the common factor as predictors of co
 
 For each model m, let A be its correctness, Y its own answer, and s the factor score of the
 question, estimated *without* model m. Two nested logistic regressions predict correctness from the
-factor score alone, or from the factor score and the own answer.
+factor score alone, or from the factor score and the model's own answer.
 
 .. math:: \operatorname{logit} P(A = 1) = a + b s \qquad\text{and}\qquad
           \operatorname{logit} P(A = 1) = a + b s + c Y.                                  \quad (1)
@@ -10,10 +10,10 @@ factor score alone, or from the factor score and the own answer.
 The regressions are compared by their likelihood ratio (1 degree of freedom), and the p-values are
 adjusted for the number of models. A second test replaces the factor score by the mean vote of the
 other models, which needs no factor model. Five signals are compared by the AUROC with which they
-discriminate correct from wrong answers. The signals are the factor score, the mean vote, the own
-answer, the factor score with the own answer, and the factor score converted to yes and no at the
-model's own yes rate. The converted factor score allows a fair comparison with a binary answer,
-because the AUROC favours graded scores.
+discriminate correct from wrong answers. The signals are the factor score, the mean vote, the
+model's own answer, the factor score combined with this answer, and the factor score converted to
+yes and no at the model's own yes rate. The converted factor score allows a fair comparison with a
+binary answer, because the AUROC favours graded scores.
 
 A small p-value of the likelihood ratio test does *not* by itself establish privileged access.
 Because the factor score contains measurement error, even an answer that reflects only the common
@@ -173,7 +173,7 @@ CONTRASTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Individuation(Result):
-    """Gain in predicting each model's correctness from its self-report and the common factor.
+    """Gain in predicting a model's correctness if its self-report is added to the common factor.
 
     Examples
     --------

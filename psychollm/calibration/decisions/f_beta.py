@@ -1,4 +1,4 @@
-r"""F-beta over a range of beta, which weights recall relative to precision.
+r"""F-beta over a range of beta, the weight of recall relative to precision.
 
 Let TP be the number of correct answers with a yes, Y the number of yes answers, and C the number
 of correct answers. Then
@@ -15,8 +15,8 @@ given by (2).
 
 The betas at which the best model changes can therefore be computed exactly.
 
-Two uninformative baselines are computed for each model with accuracy a and yes rate q: always yes,
-and yes at random at the same rate. Equation (3) gives the F-beta of the two baselines.
+For each model (accuracy a, yes rate q), two uninformative baselines are computed: always yes, and
+yes at random at the same rate. Equation (3) gives the F-beta of the two baselines.
 
 .. math:: \frac{(1 + \beta^2)\, a}{\beta^2 a + 1}, \qquad
           \frac{(1 + \beta^2)\, a q}{\beta^2 a + q}.                                    \quad (3)
@@ -239,7 +239,7 @@ def _rate_matched(
 def _bands(
     draws: FloatArray, grid: FloatArray, level: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return bands, and the proportions of resamples above always-yes or best, at each beta."""
+    """Return bands, and how often each model beats always-yes or is best, at each beta."""
     tp, yes, correct, n = np.moveaxis(draws, 1, 0)
     interval = np.empty((tp.shape[1], grid.size, 2))
     beats, wins = np.empty((2, tp.shape[1], grid.size))

@@ -214,7 +214,7 @@ def _error(t: Cells) -> FloatArray:
 
 
 def _hidden(t: Cells) -> FloatArray:
-    """Return the variance contributed by rates of 0 or 1, which cluster sums underestimate."""
+    """Return the variance contributed by rates of 0 or 1; cluster sums underestimate it."""
     hits, alarms = _variances(t)
     extreme = (t.tp * t.fn == 0, t.fp * t.tn == 0)
     return np.where(extreme[0], hits, 0.0) + np.where(extreme[1], alarms, 0.0)

@@ -146,7 +146,7 @@ class CellStatistic:
 def cells_of(
     values: FloatArray, correct: FloatArray, wrong: FloatArray, *, yes_above: float
 ) -> Cells:
-    """Return 2 x 2 tables of tallies (resamples, groups), with a yes above `yes_above`."""
+    """Return 2 x 2 tables of tallies (resamples, groups); yes is confidence above `yes_above`."""
     cut = int(np.searchsorted(values, yes_above, side="right"))
     return Cells(
         correct[:, cut:].sum(axis=1),
@@ -206,7 +206,7 @@ def cell_metric(statistics: Sequence[CellStatistic], *, yes_above: float) -> Met
 
 
 def _by_group(gradient: FloatArray, yes: BoolArray) -> Gradient:
-    """Return derivatives for the groups of a tally, from the derivatives for the cells (4,)."""
+    """Convert derivatives with respect to cells (4,) to derivatives with respect to groups."""
     tp, fp, fn, tn = gradient
     return np.where(yes, tp, fn), np.where(yes, fp, tn)
 

@@ -50,7 +50,8 @@ def gamma(
     -------
     Estimate
         Values are NaN with a reason if a model is always or never correct, or its score is
-        constant. The flag `AT_BOUND` marks a perfect order, apart from ties.
+        constant. The flag `AT_BOUND` marks scores that separate correct from wrong answers, apart
+        from ties.
 
     Raises
     ------

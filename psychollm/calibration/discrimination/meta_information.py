@@ -203,7 +203,7 @@ def _edges(mass: FloatArray, n_bins: int) -> IntArray:
 
 
 def _shared(parts: FloatArray, *, corrected: bool) -> FloatArray:
-    """Return meta-I and its proportion of the entropy (rows, 2); NaN if undefined."""
+    """Return meta-I and its ratio to the entropy (rows, 2); NaN if undefined."""
     told, chance, entropy = parts.T
     entropy = np.where(entropy > 0.0, entropy, np.nan)
     bits = np.where(np.isnan(entropy), np.nan, told - chance if corrected else told)

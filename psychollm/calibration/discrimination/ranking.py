@@ -11,8 +11,8 @@ scores higher), Q are discordant, and T are tied. Of n answers, C are correct an
 Here A is the area under the ROC curve, :math:`\gamma` is Goodman and Kruskal's gamma (Yule's Q for
 yes/no answers), d is Somers' d of the score given correctness, and :math:`\tau_b` is Kendall's
 tau-b. The other statistics are two average precisions and the correlation of score and
-correctness. The average precision retrieves correct answers from the highest score down, or wrong
-answers from the lowest score up; tied answers are retrieved together.
+correctness. For the average precision, correct answers are retrieved from the highest score down,
+or wrong answers from the lowest score up; tied answers are retrieved together.
 
 The seven statistics do not change if each answer is counted twice. From the derivatives of the
 statistics with respect to the numbers of answers, `psychollm.calibration.influence` computes
@@ -157,7 +157,7 @@ def _of_pairs(c: FloatArray, w: FloatArray, up: Gradient, down: Gradient) -> lis
 
 
 def _of_precision(c: FloatArray, w: FloatArray) -> Gradient:
-    """Return derivatives of the average precision of class `c`, by decreasing score."""
+    """Return derivatives of the average precision of class `c`, in order of decreasing score."""
     total = c.sum()
     hits, given = np.cumsum(c[::-1])[::-1], np.cumsum((c + w)[::-1])[::-1]
     share = hits / np.where(given > 0, given, 1.0)
@@ -180,7 +180,7 @@ def _of_correlation(tally: Tally) -> Gradient:
 
 
 def hanley_mcneil_variance(area: float, correct: float, wrong: float) -> float:
-    """Return the variance of the area if scores have exponential distributions."""
+    """Return the variance of the area under the curve if scores have exponential distributions."""
     best, worst = area / (2.0 - area), 2.0 * area**2 / (1.0 + area)
     square = area**2
     if not min(correct, wrong) > 0.0:

@@ -305,7 +305,7 @@ def _sums(
 def _swept(
     values: FloatArray, correct: FloatArray, wrong: FloatArray, binning: Binning
 ) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
-    """Return the sums of `_sums` for the bins that "sweep" selects, and their number."""
+    """Return the sums of `_sums` for the bins selected by "sweep", and the number of bins."""
     sums = np.empty((3, len(correct), SWEEP_LIMIT))
     used = np.empty(len(correct), dtype=np.int64)
     kernels.swept_gaps(values, levels(values), correct, wrong, binning.left, sums, used)

@@ -1,4 +1,4 @@
-r"""Bins of stated confidence, of equal width, of equal mass, or one for each distinct value.
+r"""Bins of stated confidence: equal width, equal mass, or one bin for each distinct value.
 
 *Width*: Bin b of B contains :math:`((b-1)/B, b/B]` if bins are closed on the right (the default),
 and 0 belongs to the first bin. Bin b contains :math:`[(b-1)/B, b/B)` if bins are closed on the

@@ -15,9 +15,9 @@ of the error of a sample from a population with error :math:`\theta`.
 
 A calibrated model has :math:`\theta = 0`. If :math:`\theta` is equal to the error of the sample,
 (1) is the ordinary bootstrap. The interval contains every :math:`\theta` for which the error T of
-the sample is between the :math:`\alpha/2` quantiles of (1). The lower bound is zero if T does not
-exceed the noise. The :math:`\theta` for which T is the median of (1) is the *corrected* error,
-which is median-unbiased.
+the sample is between the quantiles :math:`\alpha/2` and :math:`1 - \alpha/2` of (1). The lower
+bound is zero if T does not exceed the noise. The :math:`\theta` for which T is the median of (1)
+is the *corrected* error, which is median-unbiased.
 
 If a sample has smaller gaps than expected under calibration, the interval could be empty or
 contain only zero. The upper bound is therefore at least the upper bound of a sample with the mean
@@ -69,7 +69,7 @@ def scales(value: float, noise: float) -> FloatArray:
 
 
 def short(tally: Tally) -> float:
-    r"""Return the correction factor for the noise of resamples, :math:`\sqrt{n / (n - 3)}`."""
+    r"""Return the correction factor for the noise in resamples, :math:`\sqrt{n / (n - 3)}`."""
     # Resamples of n answers have the variance of the sample, which is (n - 1) / n times that of
     # the population. The t distribution with n - 1 degrees of freedom has variance (n - 1) / (n -
     # 3). For clusters, only the first factor is used, because the percentile levels already allow
@@ -228,7 +228,7 @@ def _corrected(metric: Metric, drawn: Drawn, value: Estimate) -> Estimate:
 
 
 def _again_qualified(estimate: Estimate) -> Estimate:
-    """Flag estimates that are outside the interval they share with other estimates."""
+    """Update the flag that marks estimates outside their interval."""
     flags = tuple(Reason.NONE if flag is Reason.OUTSIDE else flag for flag in estimate.flags)
     return replace(estimate, flags=flags).qualified()
 

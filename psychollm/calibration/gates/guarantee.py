@@ -14,12 +14,12 @@ real thresholds and does not depend on the data. Given n, the number e of wrong 
 binomial distribution at each threshold. The first threshold with :math:`R(t) > \alpha` therefore
 passes with probability at most :math:`\delta`, for any number of tests and any ties.
 
-The sequence begins at the first threshold with enough answers to pass with one wrong answer. A
-sequence that began with 22 answers, the number needed if none is wrong (for :math:`\alpha = \delta
-= .1`), would often end after a single wrong answer. The start of the sequence depends only on the
-confidences. If the error rate is not monotone in confidence, the start of the sequence may skip a
-short range of thresholds that are too low. `validation/gate_guarantees.py` simulates error rates
-that are not monotone in confidence.
+The sequence begins at the first threshold with enough answers to pass even if one answer is wrong.
+A sequence that began with 22 answers, the number needed if none is wrong (for :math:`\alpha =
+\delta = .1`), would often end after a single wrong answer. The start of the sequence depends only
+on the confidences. If the error rate is not monotone in confidence, the start of the sequence may
+skip a short range of thresholds that are too low. `validation/gate_guarantees.py` simulates error
+rates that are not monotone in confidence.
 
 Clustered answers are dependent. Let each cluster g of G clusters have :math:`n_g` answers at or
 above t, of which :math:`h_g` are wrong, and let r = e / n. The number of independent answers is

@@ -1,4 +1,4 @@
-"""Metrics of panels, collected from their modules, with names and descriptions.
+"""Metrics of panels with names and descriptions, collected from the modules of the metrics.
 
 A panel has four sections. Ranking measures how well confidence discriminates, and scores measure
 how well it is calibrated. Selection and decisions measure the consequences of acting on

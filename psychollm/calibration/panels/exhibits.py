@@ -270,7 +270,7 @@ def _pairs(evidence: "Evidence", key: str) -> Table:
 
 
 def _flagged(evidence: "Evidence") -> Table | None:
-    """Return one row per reason for a flagged value, with the models and metrics concerned."""
+    """Return one row per reason for flagged values, with the affected models and metrics."""
     rows: dict[tuple[str, bool], tuple[dict[Any, None], dict[str, None]]] = {}
     for key, estimate in evidence.estimates.items():
         heading = evidence.outputs[key].heading

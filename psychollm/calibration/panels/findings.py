@@ -157,7 +157,7 @@ class Evidence:
 
     @property
     def calibration_p(self) -> FloatArray:
-        """P-values of calibration by the binned error, adjusted for the number of models."""
+        """P-values of calibration tests by binned error, adjusted for the number of models."""
         return adjust_p_values(self.curves.error.p_value.value)
 
     @property

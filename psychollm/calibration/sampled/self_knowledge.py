@@ -246,7 +246,7 @@ def _fill(
 
 
 def _fitted(features: FloatArray, correct: FloatArray, penalty: float) -> Any:
-    """Fit a logistic regression to each question twice: as correct and as wrong, with weights."""
+    """Fit a weighted logistic regression with each question twice: as correct and as wrong."""
     linear = require("sklearn.linear_model", extra="text", purpose="predicted_correctness")
     pipeline = require("sklearn.pipeline", extra="text", purpose="predicted_correctness")
     scaling = require("sklearn.preprocessing", extra="text", purpose="predicted_correctness")

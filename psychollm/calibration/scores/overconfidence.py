@@ -7,13 +7,13 @@ Let :math:`\bar f` be the mean confidence and :math:`\bar y` the accuracy, and l
           \underbrace{\sum_k \tfrac{n_k}{n} \max(f_k - o_k, 0)}_{\text{over}}
           - \underbrace{\sum_k \tfrac{n_k}{n} \max(o_k - f_k, 0)}_{\text{under}} .        \quad (1)
 
-The difference of mean confidence and accuracy can be zero even if a model is overconfident at high
-and underconfident at low confidence. Over- and underconfidence are therefore also computed
+The difference between mean confidence and accuracy can be zero even if a model is overconfident at
+high and underconfident at low confidence. Over- and underconfidence are therefore also computed
 separately; their sum is the expected calibration error with these bins. By chance, over- and
 underconfidence are both positive even for a calibrated model, and are larger if there are few
 answers per bin. The intervals of over- and underconfidence correct for this bias and may include
 zero (`noise_interval`). The estimates of over- and underconfidence are therefore in the upper part
-of the interval, or above it. The difference of mean confidence and accuracy is not biased.
+of the interval, or above it. The difference between mean confidence and accuracy is not biased.
 
 The interval of the difference d combines the intervals of the two means (Zou & Donner 2008). With
 the bounds l and u of the two means, and the correlation r of confidence and correctness, the lower

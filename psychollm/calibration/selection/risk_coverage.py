@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RiskCoverage(Result):
-    """Risk-coverage curves with pointwise bands and the curve of the optimal order.
+    """Risk-coverage curves with pointwise bands, and the curve of an optimal order of answers.
 
     Examples
     --------

@@ -7,10 +7,10 @@ errors among the first k of n answers, with tied answers in random order. Then
           \text{AUGRC} = \frac1n \sum_{k=1}^{n} \frac{e_k}{n}.                          \quad (1)
 
 AURC is the mean of the error rate among the first k answers, over k = 1, ..., n (Geifman and
-El-Yaniv). AUGRC is the mean of the proportion of all questions that are answered wrongly (Traub
-and others). Binary confidence gives two groups of tied answers. In the best order of C correct and
-W wrong answers, all errors are last. Equation (2) gives the areas of the best order, with harmonic
-numbers H.
+El-Yaniv). AUGRC is the mean, also over k, of the proportion of all questions that are answered
+wrongly (Traub and others). Binary confidence gives two groups of tied answers. In the best order
+of C correct and W wrong answers, all errors are last. Equation (2) gives the areas of the best
+order, with harmonic numbers H.
 
 .. math:: \text{AURC}^* = \frac1n \left(W - C (H_n - H_C)\right), \qquad
           \text{AUGRC}^* = \frac{W (W + 1)}{2 n^2}.                                     \quad (2)

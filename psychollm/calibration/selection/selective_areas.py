@@ -65,7 +65,7 @@ def selective_areas(values: FloatArray, correct: FloatArray, wrong: FloatArray) 
 
 
 def _above(area: FloatArray, best: FloatArray) -> FloatArray:
-    """Return the excess over the best order; excesses within rounding error are zero."""
+    """Return areas minus the areas of the best order; excesses within rounding error are zero."""
     excess = area - best
     return np.where(excess < _ROUNDING, 0.0 * excess, excess)
 

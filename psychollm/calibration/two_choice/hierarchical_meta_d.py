@@ -1,4 +1,4 @@
-r"""Hierarchical model of M-ratios: their distribution in a group of models, and shrinkage.
+r"""Hierarchical model of the M-ratios in a group of models, with shrinkage.
 
 M-ratios from a few hundred trials are imprecise. The models are treated as a sample from a
 population in which log M-ratios are normal with mean :math:`\mu` and standard deviation
@@ -240,7 +240,7 @@ def hierarchical_meta_d(
         Answer of the model, 0 or 1; a vector holds the answers of one model. If only correctness
         is known, compute the response as ``np.where(correct, stimulus, 1 - stimulus)``.
     rating : RatedConfidence, DataFrame, DataArray or array_like (models, questions)
-        Confidence in the answer: whole numbers from 1, or the result of `rate_confidence`. Trials
+        Confidence in the answer: ratings 1, 2, ..., or the result of `rate_confidence`. Trials
         with a missing stimulus, response or rating are ignored.
     method : {"quadrature", "nuts"}
         "quadrature" profiles out each model's d', criterion and confidence criteria and integrates

@@ -134,7 +134,7 @@ class MetaD(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """Resamples and trials from which the uncertainty of fits is estimated."""
+    """Resamples and trials for estimating the uncertainty of fits."""
 
     draws: FloatArray | None  # (resamples, models, outputs)
     n: FloatArray  # (models,) number of trials

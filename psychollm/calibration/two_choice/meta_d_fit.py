@@ -1,4 +1,4 @@
-r"""Fits of meta-d' to tables of counts: estimates, standard errors, fitted rates and reasons.
+r"""Fits of meta-d' to tables of counts, with standard errors, fitted rates and reasons.
 
 The type-1 estimates :math:`d' = z_H - z_F` and :math:`c = -(z_H + z_F)/2` are computed from two
 independent proportions, H and F. Equation (1) gives the variances of the normal quantiles of H and

@@ -8,8 +8,8 @@ rating C.
 The first definition is the mutual information of confidence and correctness (Dayan). The second
 definition is the mutual information of confidence and stimulus, given the response. The third
 definition (as in statConfR) is the information of the report (R, C) about the stimulus, minus the
-information of the best guess from the report, which has accuracy :math:`a^*`. The three
-definitions are equal if the two responses are symmetric; a response bias affects the third
+information of the best guess from the report, where :math:`a^*` is the accuracy of this guess. The
+three definitions are equal if the two responses are symmetric; a response bias affects the third
 definition.
 
 The ratios divide meta-I by one of four quantities.
@@ -309,7 +309,7 @@ def _type_1(tables: FloatArray, definition: MetaI) -> tuple[FloatArray, FloatArr
 
 
 def _finite_d(right: FloatArray) -> FloatArray:
-    """Return the sum of the normal quantiles of two accuracies (2, n); NaN if one is 0 or 1."""
+    """Return the sum of the normal quantiles of two accuracies (2, n); NaN if either is 0 or 1."""
     inside = (right > 0.0) & (right < 1.0)
     return np.asarray(ndtri(np.where(inside, right, np.nan)).sum(axis=0), dtype=np.float64)
 
