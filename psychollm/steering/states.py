@@ -1,8 +1,9 @@
 r"""A model's answer probabilities, and its hidden states at the same token.
 
-A model assigns a probability to both yes and no. Let :math:`Y` be the set of tokens that are forms
-of yes, :math:`N` the set of tokens that are forms of no, and :math:`p_t` the probability of token
-:math:`t` after the prompt. The log probability of yes, the mass and the margin are given by (1).
+A model assigns one probability to yes and one to no. Let :math:`Y` be the set of tokens that are
+forms of yes, :math:`N` the set of tokens that are forms of no, and :math:`p_t` the probability of
+token :math:`t` after the prompt. Equation (1) defines the log probability of yes, the mass and the
+margin.
 
 .. math::
     \text{log_yes} = \log \sum_{t \in Y} p_t, \qquad

@@ -1,8 +1,8 @@
-r"""A model's answers at many strengths of a direction, for little more than the cost of one pass.
+r"""A model's answers at many steering strengths, at little more than the cost of one forward pass.
 
 Cost is measured in token-layers: one token-layer is the computation of one token in one of K
-layers. A prompt has T tokens; the first P tokens are common to all prompts. Layer L is steered
-with S strengths. Full passes cost about :math:`S T K` for each question. If only the last token is
+layers. A prompt has T tokens; the first P tokens are common to all prompts. Layer L is steered at
+S strengths. Full passes cost about :math:`S T K` for each question. If only the last token is
 steered, equation (1) is the cost of a sweep for each question.
 
 .. math::
@@ -66,8 +66,8 @@ def sweep(
     direction : Direction
         Direction to add. At strength s, the direction multiplied by s is added to the state.
     strengths : array_like (strengths,)
-        Distinct multipliers of the direction, in any order. The multipliers are doses if the
-        direction has length one.
+        Distinct multipliers of the direction, in any order. For a direction of length one, the
+        multipliers are doses.
     layer : int
         Layer whose output is steered, counted from 0.
     positions : {"prompt_last", "all"}
@@ -99,7 +99,7 @@ def sweep(
         If the layer does not exist, a strength is not finite or occurs twice, or the engine does
         not support `positions`.
     ShapeError
-        If the direction was made from a model with another hidden size.
+        If the direction comes from a model with a different hidden size.
     InputError
         If the tokenizer has no token for an answer, only some prompts use a chat template, or the
         model is in training mode. The error is also raised if the checkpoint belongs to another
@@ -148,8 +148,8 @@ def scan_layers(
     direction : Direction
         Direction to add. At strength s, the direction multiplied by s is added to the state.
     strengths : array_like (strengths,)
-        Distinct multipliers of the direction, in any order. The multipliers are doses if the
-        direction has length one.
+        Distinct multipliers of the direction, in any order. For a direction of length one, the
+        multipliers are doses.
     layers : sequence of int, optional
         Layers to steer; by default, all layers of the direction.
     positions : {"prompt_last", "all"}
@@ -169,8 +169,8 @@ def scan_layers(
     Returns
     -------
     LayerScan
-        A `DoseResponse` per layer; its table shows in which layers steering is monotone and
-        preserves the order of the questions.
+        A `DoseResponse` per layer. The table of all layers shows in which layers steering is
+        monotone and preserves the order of the questions.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def scan_layers(
         If a layer does not exist, a strength is not finite or occurs twice, or the engine does not
         support `positions`.
     ShapeError
-        If the direction was made from a model with another hidden size.
+        If the direction comes from a model with a different hidden size.
     InputError
         If the tokenizer has no token for an answer, only some prompts use a chat template, or the
         model is in training mode. The error is also raised if the checkpoint belongs to another
@@ -227,8 +227,8 @@ def sweep_directions(
     directions : mapping of str to Direction
         Directions by name.
     strengths : array_like (strengths,)
-        Distinct multipliers of the directions, in any order. The multipliers are doses if the
-        directions have length one.
+        Distinct multipliers of the directions, in any order. For directions of length one, the
+        multipliers are doses.
     layer : int
         Layer whose output is steered, counted from 0.
     positions : {"prompt_last", "all"}
@@ -256,7 +256,7 @@ def sweep_directions(
         If no direction is given, the layer does not exist, or a strength is not finite or occurs
         twice.
     ShapeError
-        If a direction was made from a model with another hidden size.
+        If a direction comes from a model with a different hidden size.
     InputError
         If the tokenizer has no token for an answer, only some prompts use a chat template, or the
         model is in training mode. The error is also raised if the checkpoint belongs to another

@@ -1,4 +1,4 @@
-"""Layer 5: studies, each of which combines the subpackages below to answer one question."""
+"""Layer 5: studies, which each combine subpackages of lower layers to answer one question."""
 
 from psychollm._base.lazy import load_lazily
 

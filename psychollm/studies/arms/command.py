@@ -109,7 +109,7 @@ def _compared(
 
 
 def _verdict(found: Found) -> str:
-    """Return the verdict of an arm's own study."""
+    """Return the verdict of the study of one arm."""
     if found.findings is None:
         return found.summary.partition("\n")[0]
     first = found.findings.items[0]

@@ -51,7 +51,7 @@ def _rates(
     *,
     clusters: str | None = None,
 ) -> dict[str, Measure]:
-    """Return measures by name, each of which is a weighted sum of rates by kind of question."""
+    """Return measures by name, as weighted sums of the rates for each kind of question."""
     from psychollm.reliability.raters.rate_contrast import rate_contrast
     from psychollm.reliability.raters.ratings import Ratings
 
@@ -132,7 +132,7 @@ def _self_efficacy(cells: Cells, options: Resampling) -> Measures:
         return Measure(estimate=mean_score(of_each, **options.arguments), rate=rate)
 
     def shift(rows: "pd.DataFrame", before: "pd.DataFrame", factor: str) -> Measure:
-        """Return the mean change of ratings between rows that differ only in `factor`."""
+        """Return the mean difference in ratings between rows that differ only in `factor`."""
         same = [name for name in CELL if name != factor]
         first = before.groupby(same, sort=False)[items].mean()
         after = rows.groupby(same, sort=False)[items].mean()
@@ -199,7 +199,7 @@ class CodedTraces:
 
 
 def traces_of(scores: Mapping[Any, Mapping[Any, Any]]) -> dict[Any, dict[Any, CodedTraces]]:
-    """Return the codes of the first coder common to all arms, by arm and model."""
+    """Return the codes of the first coder who coded all arms, by arm and model."""
     found: dict[Any, dict[Any, CodedTraces]] = {}
     shared = [
         one for one in next(iter(scores.values())) if all(one in own for own in scores.values())
@@ -258,7 +258,7 @@ def _staged(
     stage: str,
     pairs: Mapping[str, tuple[str, str]],
 ) -> Measures:
-    """Return accuracy by stage, such as before and after a review, and contrasts of stages."""
+    """Return accuracy by stage, such as before and after review, and contrasts between stages."""
     answers = _frame(cells)
     answers = answers[answers["correct"].notna()]
     # Several rounds, users or chains within a stage count as repeats.

@@ -257,7 +257,7 @@ def compare_arms(
     scores : mapping of mappings
         Scores of the instrument by arm, then by model, such as the results of
         `Readings.pooled_scores`. Scores with the same model label are paired across arms. For
-        "coding", scores by arm, then by coder. The first coder common to all arms is used, and
+        "coding", scores by arm, then by coder. The first coder who coded all arms is used, and
         models are taken from the coded traces.
     instrument : str
         Name of the instrument, such as "semantic_sampling".
@@ -268,7 +268,7 @@ def compare_arms(
     repeats : {"error", "first", "majority"}
         Treatment of repeats, for "self_prediction".
     bootstrap : int or Bootstrap
-        Number of resamples of questions, which are shared by all arms.
+        Number of resamples of questions; all arms share the resamples.
     level : float
         Coverage of the intervals.
     rng : Generator, int or None

@@ -1,9 +1,10 @@
 r"""Differences between models in pass@k or pass^k, with simultaneous intervals.
 
-With few questions, or near 0 and 1, simultaneous Student's t intervals of all differences are
-wide, and their coverage is still too low. Without clusters, the intervals of differences therefore
-combine Wilson intervals of the scores (`psychollm.reliability.means.combined_intervals`). With
-clusters, which may be few, the intervals of differences remain Student's t intervals.
+With few questions, or with scores near 0 or 1, simultaneous Student's t intervals of all
+differences are wide, and their coverage is still too low. Without clusters, the intervals of
+differences therefore combine Wilson intervals of the scores
+(`psychollm.reliability.means.combined_intervals`). With clusters, which may be few, the intervals
+of differences remain Student's t intervals.
 
 If nearly all of n questions have the same value, the estimated variance is too small. Therefore,
 the variance V of a mean p is computed as if one question with a value of 0 or 1 were added:
@@ -11,7 +12,7 @@ the variance V of a mean p is computed as if one question with a value of 0 or 1
 .. math:: V^+ = \max\Big(V, \, \frac{n V + p (1 - p) / n}{n + 1}\Big).                    \quad (1)
 
 The effective number of questions is :math:`p (1 - p) / V^+`. The correlation of two models' errors
-is their covariance divided by the square root of the product of both :math:`V^+`.
+is their covariance divided by the square root of the product of the two models' :math:`V^+`.
 """
 
 from dataclasses import dataclass, fields

@@ -7,8 +7,8 @@ success probability has the posterior distribution
 
 .. math:: p_q \mid s_q \sim \mathrm{Beta}(a + s_q, \; b + n_q - s_q).                     \quad (1)
 
-One draw consists of the parameters (a, b), the success probabilities, and the results of the
-remaining attempts up to the k-th. Each draw gives one value of pass@k and of pass^k; the intervals
+One draw consists of the parameters (a, b), the success probabilities, and the simulated results of
+further attempts up to the k-th. Each draw gives one value of pass@k and of pass^k; the intervals
 are quantiles of these values. The intervals predict further attempts at the same questions.
 Intervals for other questions from the population would be wider.
 """

@@ -6,14 +6,14 @@ their clusters, in which no other model beats the model; it is not a p-value.
 
 A model is significantly worse than another if it succeeds less often at a higher cost, and the
 intervals of both differences exclude zero. The intervals of success differences are simultaneous
-over all pairs at level 1 - alpha / 2, and so are the intervals of cost differences. The
-probability of any false claim is therefore at most alpha, by Berger's intersection-union test and
-Bonferroni's bound.
+over all pairs at level 1 - alpha / 2, like the intervals of cost differences. The probability of
+any false claim is therefore at most alpha, by Berger's intersection-union test and Bonferroni's
+bound.
 
-Few costs rarely include the largest ones, so that their standard deviation is often too small. If
-logarithms of costs above the median vary as in a log-normal distribution, let v be twice the mean
-square of their distances to the median. The standard error of the logarithm of a mean of n costs
-is at least (Cox's variance; Olsson, 2005)
+A small sample of costs rarely includes the largest costs, so its standard deviation is often too
+small. Let v be twice the sum, over all log costs above their median, of squared distances from the
+median, divided by n - 1. If costs are log-normal, v estimates the variance of their logarithms.
+The standard error of the logarithm of a mean of n costs is at least (Cox's variance; Olsson, 2005)
 
 .. math:: \sqrt{\frac{v + v^2 / 2}{n}}.                                                   \quad (1)
 
@@ -168,7 +168,7 @@ def _estimate(
 
 
 def _upper_error(spent: FloatArray, there: BoolArray, clusters: IntArray | None) -> FloatArray:
-    """Return the standard error (1) of each row's log mean (rows,), 0 if it is unknown."""
+    """Return the standard error (1) of each row's log mean (rows,), 0 if unknown."""
     weight = cluster_sums(there.astype(np.float64), clusters)
     total = cluster_sums(np.where(there, spent, 0.0), clusters)
     known = weight > 0.0

@@ -33,8 +33,8 @@ adjusted for the number of pairs ("max_t").
 
 The unit of replication is the question, or the cluster of questions. Sampling errors of the two
 benchmarks correlate if questions or clusters have the same label in both; :math:`V_m` of
-`true_correlation` includes this correlation. Models are assumed to be independent, but models of
-one family are not.
+`true_correlation` includes this correlation. Models are assumed to be independent; models of one
+family violate this assumption.
 
 References
 ----------
@@ -179,7 +179,8 @@ class BenchmarkAgreement(Study, Result):
         Parameters
         ----------
         smallest : SmallestEffects
-            Smallest effects of interest; `share` applies to the proportion of opposite pairs.
+            Smallest effects of interest; `share` applies to the proportion of pairs ordered
+            oppositely.
         """
         return outcome(self.agreement.interval[2], smallest=smallest.share, enough=self.enough)
 
@@ -424,7 +425,7 @@ def _tables(both: list[RepeatedScores]) -> tuple[list[Table], Labels]:
 def _estimate(
     found: TrueCorrelation | None, spread_p: FloatArray, sides: list[Side], level: float
 ) -> Estimate:
-    """Return the correlation of true scores, Kendall's tau and probability of opposite order."""
+    """Return the true-score correlation, Kendall's tau and the probability of opposite order."""
     flag = Reason.NONE
     if found is None or (spread_p > 1.0 - level).any():
         flag = Reason.NOT_DISTINGUISHED

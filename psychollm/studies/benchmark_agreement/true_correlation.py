@@ -114,7 +114,7 @@ def _lowest(
     *,
     fixed: bool = False,
 ) -> tuple[float, FloatArray]:
-    """Return the minimum of the deviance and its location; `rho` is a start value, or fixed."""
+    """Return the minimum of the deviance and its location; `rho` is fixed or a starting value."""
     start = np.append(np.zeros(2) if spreads is None else spreads, rho)
     limits = [(_LEAST, _MOST), (_LEAST, _MOST), (rho, rho) if fixed else (-1.0, 1.0)]
     found = minimize(deviance, start, (x, v), jac=True, bounds=limits, method="L-BFGS-B")

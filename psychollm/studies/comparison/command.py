@@ -100,7 +100,7 @@ class Compare(ByGroups, Attempted, OfScores):
             raise OptionError(msg)
 
     def _check_example(self) -> None:
-        """Raise `OptionError` if an option does not apply to the example."""
+        """Raise `OptionError` if an option does not apply to the built-in example."""
         if self.logs:
             msg = "--example has its own scores: omit LOG"
             raise OptionError(msg)

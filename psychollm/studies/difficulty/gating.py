@@ -86,7 +86,7 @@ class _Goal:
 
     @staticmethod
     def _between(p: FloatArray, last: int) -> float:
-        """Return the midpoint of p[last] and the next value, which is robust to small changes."""
+        """Return the midpoint of p[last] and the next value, a threshold robust to changes."""
         return float(0.5 * (p[last] + p[last + 1])) if last + 1 < p.size else 0.0
 
 
@@ -301,7 +301,7 @@ class _AsOften:
         return cls(order, ends, correct[order])
 
     def right(self, counts: FloatArray, answered: FloatArray) -> FloatArray:
-        """Return the number of right answers if `answered` questions are answered (draws,)."""
+        """Return the number of right answers if the rule answers `answered` questions (draws,)."""
         held = counts[:, self.order]
         size = np.add.reduceat(held, self.starts, axis=1)
         solved = np.add.reduceat(held * self.correct, self.starts, axis=1)
@@ -317,7 +317,7 @@ def _at_own_share(
     clusters: Any,
     options: Resampling,
 ) -> Estimate:
-    """Return risks of the self-report, of rivals at its coverage, and of always answering."""
+    """Return risks of the self-report, of other rules at its coverage, and of always answering."""
     known = np.isfinite(said)
     yes, everything = np.where(known, said, 0.0), known.astype(np.float64)
     ranked = [_AsOften.of(score, known, correct) for score in rivals.values()]

@@ -1,9 +1,8 @@
 r"""Prediction of the shared difficulty of questions from their text.
 
-If models say yes to the same questions because of their wording, the text should predict the
-common factor. Ridge regression predicts factor scores of held-out questions from their text. R
-squared compares the errors of the predictions with the errors of the mean score of the fitted
-questions:
+If the wording of questions determines whether models say yes, the text should predict the common
+factor. Ridge regression predicts factor scores of held-out questions from their text. R squared
+compares the errors of the predictions with the errors of the mean score of the fitted questions:
 
 .. math:: R^2 = 1 - \frac{\sum (y - \hat y)^2}{\sum (y - \bar y_{\text{fit}})^2}.         \quad (1)
 

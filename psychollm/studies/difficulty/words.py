@@ -1,9 +1,9 @@
 r"""Features of the text of a question: terms and surface features.
 
 Terms are words and pairs of neighbouring words, in lower case. The digits of a number are replaced
-by zeros, because its length is more informative than its value. The weight of a term t in a text
-depends on its count c in the text and on the number :math:`f_t` of the n texts that contain the
-term:
+by zeros, because the number of digits is more informative than the value. The weight of a term t
+in a text depends on its count c in the text and on the number :math:`f_t` of the n texts that
+contain the term:
 
 .. math:: (1 + \log c) \left(\log\frac{1 + n}{1 + f_t} + 1\right).                        \quad (1)
 

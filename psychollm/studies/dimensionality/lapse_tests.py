@@ -71,7 +71,8 @@ class WithLapses(Result):
     test : ResidualTest
         Score test of one factor with lapses against a second factor.
     second_share : ResidualTest
-        Test of a second factor's proportion of variance, which is fitted jointly with asymptotes.
+        Test of the proportion of variance of a second factor that is fitted jointly with
+        asymptotes.
     """
 
     fit: OneFactorWithLapses
@@ -99,7 +100,7 @@ class WithLapses(Result):
 
 
 def shown(p_both: float, p_scores: float, *, far: bool, alpha: float) -> bool:
-    """Return whether a second factor is significant, by both tests or by an extreme score."""
+    """Return whether a second factor is significant, by the combined tests or an extreme score."""
     # With extreme yes rates, each test rejects one factor slightly too often, so the combined test
     # uses a stricter level. If lapses resemble a second factor, large proportions occur by chance,
     # so the decision is based on the score test.

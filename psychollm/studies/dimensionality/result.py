@@ -93,7 +93,8 @@ class PlainSpectrum(Result):
         """Eigenvalues of phi correlations of binary answers, as proportions of their sum (k,).
 
         Pearson correlations of binary answers depend on yes rates. The components of such
-        correlations therefore show dimensions that the continuous signals do not have.
+        correlations therefore show dimensions that the underlying continuous variables do not
+        have.
         """
         counts = self.correlation.counts
         yes, n = counts.yes, counts.n

@@ -145,9 +145,9 @@ def shared_signals(
     responses : Scan, Responses or table of shape (models, questions)
         Binary answers of at least four models with varying answers.
     n_null : int
-        Number of replicates of each test. At most 19 replicates are used for the proportion of a
-        second factor, because each such replicate takes at least ten times as long as a replicate
-        of another test.
+        Number of replicates of each test. At most 19 replicates are used to test a second factor's
+        proportion of variance, because each of these replicates takes at least ten times as long
+        as a replicate of another test.
     alpha : float
         Significance level of the tests. The level must be at least 1 / (n_null + 1), the smallest
         possible p-value.
@@ -167,7 +167,8 @@ def shared_signals(
     Raises
     ------
     ShapeError
-        If answers of fewer than four models vary, or the answers take more than 4 GB as bits.
+        If answers of fewer than four models vary, or the answers take more than 4 GB when stored
+        as bits.
     CodeError
         If answers are not binary.
 
@@ -242,7 +243,7 @@ def shared_signals(
 
 
 def _sample(answers: CountedAnswers, rng: np.random.Generator) -> CountedAnswers:
-    """Return an in-memory random sample of the questions, without models that do not vary."""
+    """Return a random sample of the questions in memory, without models with constant answers."""
     yes, answered = answers.planes
     n = len(answers.table.questions)
     chosen = np.sort(rng.choice(n, min(n, SAMPLE), replace=False))

@@ -1,6 +1,6 @@
 """Test whether models share one factor, several or none, with `dimensionality`.
 
-Near copies are models that agree more than the common factor predicts, such as related models.
+Near copies are models, often related models, that agree more than the common factor predicts.
 """
 
 from __future__ import annotations

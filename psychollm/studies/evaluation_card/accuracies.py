@@ -61,7 +61,7 @@ _AT_ONCE = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Chances:
-    """Moments of the cells' probabilities under the mixed model, at the mode of its variances."""
+    """Moments of the cells' probabilities under the mixed model, at the mode of the variances."""
 
     missing_sum: FloatArray  # (models,) expected sum of probabilities in cells without an answer
     missing_variance: FloatArray  # (models,) variance of this sum

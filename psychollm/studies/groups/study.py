@@ -2,8 +2,8 @@
 
 Groups of questions (domains) are resampled independently, and their differences are computed for
 each model. Groups of models (families) answered the same questions, so they share resamples.
-Differences between families compare the means over their models, and do not generalise to other
-models. `psychollm.estimates.compare_all` compares the groups; p-values are adjusted for all
+Differences between families compare means over the models of each family, and do not generalise to
+other models. `psychollm.estimates.compare_all` compares the groups; p-values are adjusted for all
 differences in a metric (Holm).
 """
 

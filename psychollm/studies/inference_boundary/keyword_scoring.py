@@ -22,10 +22,10 @@ BOTH = ("keyword", "strict")
 def keyword_scoring(
     answers: pd.DataFrame, lexical: Hashable, resampling: Resampling
 ) -> tuple[Estimate | None, Estimate | None]:
-    """Return the pass rate by keyword, and its difference from the strict rate, paired by answer.
+    """Return the keyword pass rate, and its difference from the strict rate, paired by answer.
 
-    A keyword score counts any answer with a word of doubt as passed. Both results are None if the
-    keyword score and the strict score never differ.
+    A keyword score counts any answer that contains a word of doubt as passed. Both results are
+    None if the keyword score and the strict score never differ.
     """
     if "keyword" not in answers:
         return None, None

@@ -1,8 +1,8 @@
 """Contrast of pass rates between two surface forms ("skins") of the same worlds.
 
 The items of two skins form pairs that differ in wording only. The difference of rates is computed
-for each model, with pairs as sampling units. `Estimate.difference` of the result compares the
-difference between models (the interaction of model and skin).
+for each model, with pairs as sampling units. The method `Estimate.difference` of the result
+compares this difference between models (the interaction of model and skin).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def skin_contrast(
     Returns
     -------
     Estimate
-        The estimate has resamples for `Estimate.difference`.
+        The estimate keeps the resamples that `Estimate.difference` requires.
 
     Raises
     ------

@@ -2,7 +2,8 @@
 
 The rules answer some questions; others contain a word that no rule defines, or an event that no
 rule covers. A single score would hide the kinds of failure, so pass rates are reported by type and
-contrasted. A higher pass rate on open than on answerable questions is called certainty inversion.
+contrasted. A higher pass rate on unanswerable than on answerable questions is called certainty
+inversion.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ class ThinkingContrast(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class InferenceBoundary(Study, Result):
-    """Pass rates of models on answerable and open questions, and their contrasts.
+    """Pass rates of models on answerable and unanswerable questions, and their contrasts.
 
     Examples
     --------
@@ -348,7 +349,7 @@ def inference_boundary(
     refusal : hashable
         Label of the response that is a refusal.
     commits : iterable of hashable
-        Responses that assume an answer to an event that no rule covers.
+        Responses that commit to an answer about an event that no rule covers.
     thinking : iterable of (label, label)
         Pairs of models; the first model reasons before the answer, and the second does not.
     people : DataFrame or path, optional
@@ -456,7 +457,7 @@ def _hedging(
     refusal: list[Hashable],
     commits: list[Hashable],
 ) -> Estimate | None:
-    """Contrast refusals of answerable questions with commitments on uncovered events."""
+    """Contrast refusals of answerable questions with committed answers on uncovered events."""
     answers = contrasts.answers
     said = set(answers.loc[answers["type"] == interaction, "response"].dropna())
     if not said & set(commits):

@@ -246,7 +246,7 @@ def _wide(frame: pd.DataFrame, value: str) -> pd.DataFrame:
 
 
 def _mismatches(frame: pd.DataFrame, level: float) -> dict[str, Estimate]:
-    """Return the proportion of confident answers among doubting traces, by source of the codes."""
+    """Return the proportion of confident answers after traces with doubt, by source of codes."""
     shares = {}
     for reader, column in _MISMATCH.items():
         doubting = "doubting" if reader == "rule" else "doubting_judged"

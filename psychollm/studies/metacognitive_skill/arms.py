@@ -1,8 +1,8 @@
 """Effects of a prompt on behaviours and on the correctness of answers; agreement of coders.
 
 Traces of both arms are paired by model, question and run. A prompt helps if a wrong answer becomes
-right, and harms if a right answer becomes wrong. The effect on accuracy is the balance of help and
-harm, so both rates are reported separately.
+right, and harms if a right answer becomes wrong. Help and harm cancel in the effect on accuracy,
+so both rates are also reported separately.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def prompting(
     threshold: int = 1,
     level: float = 0.95,
 ) -> dict[Hashable, Estimate]:
-    """Return the difference in each category's prevalence with and without the prompt, paired."""
+    """Return the paired difference in each category's prevalence with and without the prompt."""
     pairs = _Pairs(traces, baseline, prompted)
     differences = {}
     for category, codes in traces.codes.items():
@@ -238,7 +238,7 @@ class _Pairs:
     def link(
         self, first: FloatArray, second: FloatArray, keep: BoolArray, level: float
     ) -> MonitoringLink | None:
-        """Correlate accuracy without the prompt and the prompt's effect, on different problems."""
+        """Correlate accuracy without the prompt with the prompt's effect on other problems."""
         # On the same problems, the error of `first` would enter both with opposite signs.
         half = self._item % 2 == 0
         accuracy, effect, labels = [], [], []

@@ -104,7 +104,7 @@ class PeopleScore(Result):
 
     @property
     def warning(self) -> str:
-        """Limit of intervals from few people as text; blank with more people or no interval."""
+        """Caveat on intervals from few people, as text; blank with more people or no interval."""
         n = self.baseline.n[0]
         if not self.people.size or not FEWEST_PEOPLE <= n < _MANY_PEOPLE:
             return ""

@@ -101,7 +101,7 @@ def expit(x: FloatArray) -> FloatArray:
 
 
 def _means(table: FloatArray) -> FloatArray:
-    """Return the mean of each question, shrunk by two added average answers (n, m)."""
+    """Return the mean of each question after adding two average answers (n, m)."""
     there = np.isfinite(table)
     mean = (np.nansum(table, axis=0) + 2.0 * table[there].mean()) / (there.sum(axis=0) + 2.0)
     return np.broadcast_to(mean, table.shape).copy()

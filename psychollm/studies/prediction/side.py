@@ -2,8 +2,8 @@
 
 Numeric columns of a table are standardised. Positive numbers that span more than a factor of
 twenty are log-transformed first. Dates are converted to days, and words that occur at least twice
-are converted to indicators. The mean replaces a missing number, and several missing numbers in a
-column get an indicator.
+are converted to indicators. A missing number is replaced by the mean, and a column with several
+missing numbers gets an additional indicator of missingness.
 
 Labels are represented by principal components of their letter n-grams (two to four letters),
 because names of one family or of one source share n-grams. Missing data are represented by

@@ -430,7 +430,7 @@ def _scored(logits: FloatArray, *, folds: _Folds, rng: np.random.Generator) -> _
 def _by_question(
     p: FloatArray, y: FloatArray, question: IntArray
 ) -> tuple[FloatArray, FloatArray, IntArray, FloatArray]:
-    """Return mean prediction and answer, question, and number of answers, by question and bin."""
+    """Return mean prediction, mean answer, question and number of answers by question and bin."""
     # The gap of a bin and its resamples depend only on these means. Rounding limits the number of
     # distinct values, which determines the computing time of resampling.
     rounded = np.round(p * _STEPS).astype(np.int64)

@@ -122,7 +122,7 @@ def _text(cell: Any) -> str:
 
 
 def _is_transposed(key: Any, models: Labels, questions: Labels) -> bool:
-    """Return whether the labels of models are in fact the questions of the key."""
+    """Return whether the labels passed for models are in fact the key's question labels."""
     key = in_pandas(key)
     labels = tuple(key) if isinstance(key, Mapping) else index_of(key)
     if labels is None or labels == tuple(range(len(labels))):

@@ -155,7 +155,7 @@ def _over_ease(curve: FloatArray, means: FloatArray, spread: float) -> FloatArra
 
 
 def _another_right(picked: Picked, spread: float, alpha: float) -> tuple[FloatArray, FloatArray]:
-    """Average over which other option is right, if the key is wrong and if it is right too.
+    """Return log-likelihoods of a wrong key and of two right options, averaged over options.
 
     Both arrays have shape (means, questions).
     """
@@ -181,7 +181,7 @@ def _another_right(picked: Picked, spread: float, alpha: float) -> tuple[FloatAr
 
 
 def _luck(alpha: float, others: float) -> FloatArray:
-    """Return equally likely proportions of errors that fall on one option."""
+    """Return equally probable values of the proportion of errors that fall on one option."""
     quantiles = (np.arange(_NODES) + 0.5) / _NODES
     shares = betaincinv(alpha, max(others, 0.01) * alpha, quantiles)
     return np.asarray(np.clip(shares, 1e-4, 1.0 - 1e-4))

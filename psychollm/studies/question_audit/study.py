@@ -327,7 +327,7 @@ class QuestionAudit(Study, Result):
 
 
 def likeliest(chance: FloatArray, fdr: float) -> IntArray:
-    """Return the largest set of most probable cases whose expected rate is at most `fdr`."""
+    """Return the largest set of most probable cases with false discovery rate at most `fdr`."""
     order = np.argsort(-np.nan_to_num(chance, nan=-1.0), kind="stable")
     order = order[np.isfinite(chance[order])]
     false = np.cumsum(1.0 - chance[order]) / np.arange(1, len(order) + 1)

@@ -1,4 +1,4 @@
-"""Expected mean ratings that each rater would give to all objects."""
+"""Expected mean of the ratings that each rater would give to all objects."""
 
 from dataclasses import dataclass, replace
 

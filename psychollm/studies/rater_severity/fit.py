@@ -1,6 +1,6 @@
 r"""Estimate parameters of raters and their population by maximum marginal likelihood.
 
-Severity, slope coordinate, middle tendency, drift and group effects are each normal over raters.
+Severity, transformed slope, central tendency, drift and group effects are each normal over raters.
 The mean over raters has a flat or nearly flat prior. The variance over raters maximises the
 marginal likelihood, in which raters are integrated out by Laplace's method. The prior of the
 variance is worth one or two raters of typical variance (MacKay's update). Therefore, raters with
@@ -123,7 +123,7 @@ class Population:
 
     @classmethod
     def of(cls, facets: Facets, layout: Layout, *, drift_of_all: bool) -> "Population":
-        """Return the population; the mean drift is fixed if objects may drift instead."""
+        """Return the population of raters; mean drift is fixed if objects may drift instead."""
         kinds: dict[str, list[IntArray]] = {}
         for name in layout.names:
             block = layout.block(name)

@@ -3,14 +3,14 @@ r"""Estimate raters' severity and discrimination, and the effect of omitting rat
 Raw mean ratings confound severity with the objects that were rated, such as answers or texts, and
 carry no information about discrimination. Raters are the items of an item response model, and the
 rated objects are its respondents (`likelihood`). Each rater has a severity and a discrimination.
-With three or more ratings, a rater also has a tendency to the middle ("unsure"). A drift over time
-and a severity for each group of objects are optional. The population of objects is normal, and the
-population of raters is estimated (`fit`).
+With three or more rating categories, a rater also has a central tendency, that is, a preference
+for middle ratings such as "unsure". A drift over time and a severity for each group of objects are
+optional. The population of objects is normal, and the population of raters is estimated (`fit`).
 
 Severity in logits refers to one object of average quality. Differences in the mean rating over all
-objects, on the scale of the ratings, depend less on the model. Differences in the mean rating
-remain valid if ratings of one object are dependent beyond its quality, which biases logits towards
-zero.
+objects, on the scale of the ratings, depend less on the model. If ratings of one object are
+dependent beyond its quality, logits are biased towards zero, but differences in the mean rating
+remain valid.
 
 References
 ----------

@@ -8,10 +8,10 @@ of the lineage's scores y.
 .. math:: y_j = B_j \gamma + \delta a_j + e_j.    \quad (1)
 
 The coefficient :math:`\delta` is the break. Lineages differ in :math:`\gamma`, that is, in their
-level and in the slope of scores on difficulty; d contains the greater difficulty of later
-questions. As a mean of few lineages, d has sampling error, and regression on d corrects too
-little. Equation (2) is the estimate of the break, with r the reliability of d and b the slope of y
-on d.
+level and in the slope of scores on difficulty; d accounts for the greater difficulty of later
+questions. Because d is a mean over few lineages, it has sampling error, so regression on d
+corrects too little for difficulty. Equation (2) is the estimate of the break, with r the
+reliability of d and b the slope of y on d.
 
 .. math:: \hat\delta = \frac{\tilde a' y}{\tilde a' \tilde a}
           - b \frac{1 - r}{r} (\bar d_1 - \bar d_0).

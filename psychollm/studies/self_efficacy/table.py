@@ -2,7 +2,7 @@ r"""Ratings of several models in one validated long table, and means over models
 
 Models are the sampling units. Intervals of totals and of their differences are Student's t
 intervals over models. Proportions are often 0 for most models, so they have a Wilson interval for
-an effective number of answers, which is given by equation (1).
+the effective number of answers in equation (1).
 
 .. math:: n^* = \frac{p (1 - p)}{s^2 / m} \Big(\frac{z}{t_{m-1}}\Big)^2                   \quad (1)
 

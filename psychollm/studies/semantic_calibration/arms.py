@@ -218,7 +218,7 @@ def _table(values: FloatArray, samples: SampledAnswers) -> Any:
 
 
 def _moved(estimate: Estimate, value: FloatArray) -> Estimate:
-    """Return the excess with resamples centred at the estimate, which removes their bias."""
+    """Return the excess, with resamples centred at the estimate to remove their bias."""
     draws = estimate.draws - estimate.draws.mean(axis=0) + value
     tail = 0.5 * (1.0 - estimate.level)
     return replace(

@@ -4,7 +4,8 @@ According to Nakkiran et al., training on the next token removes miscalibration 
 can predict its distribution over answers before it writes the first word. Before a long chain of
 thought, a model cannot predict its distribution over answers, and miscalibration remains. The
 theory of Nakkiran et al. thus predicts that an arm is calibrated worse if it predicts the
-distribution of its own answers worse. An arm is a model on a set of questions, in one form.
+distribution of its own answers worse. An arm is a model with one set of questions and one form of
+the prompts.
 
 For each question, let :math:`n_k` of M samples be in class k, and let :math:`q_k` be the predicted
 probability of class k. The prediction comes from a probe on the hidden state at the end of the

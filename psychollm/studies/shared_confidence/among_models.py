@@ -65,7 +65,7 @@ def _slope(line: Line) -> str:
 
 
 def disagreement(pairs: PairwiseCalibration, smallest: SmallestEffects) -> Finding:
-    """Return which of two disagreeing models is right."""
+    """Report whether the model that says yes is right more often when two models disagree."""
     statement = "No model says yes to a question to which another says no."
     if pairs.n_disagreements:
         ahead = with_interval(

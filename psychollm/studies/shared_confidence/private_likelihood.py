@@ -89,7 +89,7 @@ class Likelihood:
 
     @classmethod
     def of(cls, paired: PairedAnswers, evidence: Evidence, m: int) -> "Likelihood":
-        """Collect the distinct patterns of one model's questions, cell by cell."""
+        """Collect the distinct patterns of a model's questions, by its answer and correctness."""
         used = paired.present[m]
         cell = (2 - 2 * paired.yes[m, used] - paired.correct[m, used] + 1).astype(np.int64)
         pattern = evidence.patterns.of_question[used]

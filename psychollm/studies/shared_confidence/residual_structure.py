@@ -132,7 +132,7 @@ def residual_structure(
 def residuals_beside(
     confidence: PairResiduals, correctness: Responses, *, n_null: int = 9999, rng: RandomState
 ) -> ResidualStructure:
-    """Correlate residuals with the residuals of binary correctness."""
+    """Correlate residuals of confidence with the residuals of binary correctness."""
     known = correctness.select(models=confidence.labels)
     rates = binary_counts(known).yes_rates
     kept = np.flatnonzero((rates > 0) & (rates < 1))

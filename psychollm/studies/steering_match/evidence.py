@@ -12,9 +12,9 @@ The third control is a threshold on the unsteered log odds, which orders the que
 unsteered model does. If the threshold on the unsteered log odds agrees with the targets as well as
 steering, steering has only moved a threshold.
 
-Controls are compared with the direction by held-out kappa, averaged over targets. The questions
-that choose the strength are not scored, and the comparison is paired by question. Agreement would
-be misleading, because agreement with targets of extreme yes rates is highest if the model never
+Controls are compared with the direction by held-out kappa, averaged over targets. Questions used
+to choose the strength are not scored, and the comparison is paired by question. Agreement would be
+misleading, because agreement with targets of extreme yes rates is highest if the model never
 changes its answer. Agreement would therefore penalise directions that cannot be scaled far enough
 to make all answers equal.
 """

@@ -3,9 +3,9 @@ r"""`steering_match`: test whether one scaled direction reproduces models' confi
 A direction is added to the states of one open model at many strengths. A target is a model whose
 yes/no answers are to be reproduced. For each target the strength with the highest agreement is
 chosen, and best strengths are regressed on thresholds. Agreement and :math:`R^2` are high even for
-uninformative directions. Any direction that moves the yes rate reaches the target's yes rate, and
-thresholds are functions of yes rates. The informative question is whether the steered model says
-yes to the *same* questions. Held-out kappa measures agreement on the same questions, and is
+uninformative directions. Any direction that changes the yes rate can reach the target's yes rate,
+and thresholds are functions of yes rates. The informative question is whether the steered model
+says yes to the *same* questions. Held-out kappa measures agreement on the same questions, and is
 compared with permuted questions, random directions, and a threshold on the unsteered log odds.
 
 References

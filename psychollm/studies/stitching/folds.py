@@ -114,7 +114,7 @@ def held_cells(scores: ScoreTable, most_abilities: int, rng: np.random.Generator
 
 
 def number_of_abilities(held: Sequence[HeldOut]) -> int:
-    """Return the number of abilities, each of which must clearly improve held-out predictions."""
+    """Return the number of abilities; each added ability clearly improves held-out predictions."""
     many = 1
     for k in range(2, len(held) + 1):
         fewer, more = held[many - 1], held[k - 1]

@@ -50,7 +50,7 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """Joint normal distribution of one model's abilities and all curves, and known scores."""
+    """Joint normal distribution of a model's abilities and all curves, and its known scores."""
 
     mean: FloatArray
     covariance: FloatArray

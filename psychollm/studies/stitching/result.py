@@ -106,7 +106,7 @@ class StitchedBenchmarks(Study, Result):
         date : str, date or float, optional
             Release date of a new model; by default the date of the latest model.
         level : float
-            Coverage of the intervals, which apply to scores reported as in the table.
+            Coverage of the intervals for scores that are reported as in the table.
 
         Returns
         -------

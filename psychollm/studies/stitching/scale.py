@@ -52,7 +52,7 @@ _SHORTEST = 1e-4
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scale:
-    """Fitted scale, in units of the abilities' SD around the line in time."""
+    """Fitted scale, in units of the abilities' SD around their linear trend in time."""
 
     abilities: FloatArray  # (models, K)
     curves: FloatArray  # (benchmarks, 1 + K) d, log a, further loadings
@@ -328,7 +328,7 @@ class _Fit:
                 break
 
     def vary(self) -> None:
-        """Update dispersions, variances, means, the line and the units from the posterior."""
+        """Update dispersions, variances, means, the trend and the units from the posterior."""
         system, p, curved = self.system()
         found = system.posterior()
         if self.marks.any():
@@ -346,7 +346,7 @@ class _Fit:
         self._rescale(np.diagonal(found.abilities, axis1=1, axis2=2))
 
     def _rescale(self, own: FloatArray) -> None:
-        """Fit a line in time; standardise abilities to mean 0 and variance 1 around the line."""
+        """Fit a linear trend in time; scale abilities to mean 0 and variance 1 around it."""
         times, theta = self.times, self.theta
         slope = np.zeros(theta.shape[1])
         if times[:, 1].any():

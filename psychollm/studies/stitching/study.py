@@ -70,8 +70,8 @@ def stitch_benchmarks(
         Number of items: one number for all scores, one number per benchmark or score, or a column.
     optimized : str, bool or array_like, optional
         Whether scores are the best of several reports, as a column or as one value per score or
-        benchmark. If a benchmark has single scores and best-of-several scores, their difference is
-        estimated.
+        benchmark. If a benchmark has single and best-of-several scores, the difference between the
+        two kinds is estimated.
     date : str, mapping or Series, optional
         Release date of each model, as a column (by default ``date`` if it exists) or as a mapping
         from models to dates. Abilities are shrunk towards a linear trend.

@@ -162,7 +162,7 @@ def _frame(votes: Any, given: Mapping[str, Any]) -> "pd.DataFrame | None":
 
 
 def _games(frame: "pd.DataFrame | None") -> "pd.DataFrame | None":
-    """Split rows with two games with swapped sides (MT-bench format) into two rows."""
+    """Split each row of two games with swapped sides (MT-bench format) into two rows."""
     import pandas as pd
 
     if frame is None or "winner" in frame or not {*GAMES, "model_1", "model_2"} <= {*frame}:

@@ -9,11 +9,11 @@ Equation (1) defines the curl of a triangle and its variance.
 
 The curl has mean 0 for any additive strengths (Jiang and others 2011). The test includes every
 triangle; selecting cyclic triangles would bias the null distribution. The statistic is the mean of
-the squared curls in units of their variances (1), which is 1 for additive strengths. For a single
-triangle, :math:`|c|` in units of its standard error is compared with the maximum over all
-triangles. The null distributions of the statistic and of the maximum come from a parametric
-bootstrap of the fitted model. Residuals of pairs are sums over many votes, so they are drawn from
-a normal distribution. The variance of the normal distribution is the model's variance
+the squared curls in units of their variances (1), whose expected value is 1 for additive
+strengths. For a single triangle, :math:`|c|` in units of its standard error is compared with the
+maximum over all triangles. The null distributions of the statistic and of the maximum come from a
+parametric bootstrap of the fitted model. Residuals of pairs are sums over many votes, so they are
+drawn from a normal distribution. The variance of the normal distribution is the model's variance
 :math:`I_{ij}`, after the side, ties and discrimination of each voter are eliminated.
 
 References

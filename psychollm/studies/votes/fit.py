@@ -147,7 +147,7 @@ def _start(votes: Votes, options: Options) -> State:
 
 
 def _climb(votes: Votes, state: State, options: Options) -> tuple[int, bool]:
-    """Iterate until steps are short; return the number of iterations and the convergence."""
+    """Iterate until steps are short; return the number of iterations and convergence status."""
     p = votes.n_parameters
     many = votes.left.size > _MANY
     nodes = nodes_of(2 if many else 3)

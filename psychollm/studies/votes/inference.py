@@ -41,7 +41,7 @@ _MOST_DF = 1e6
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Contrasts:
-    """Differences of strengths, i minus j, where j = -1 denotes the mean over the set of i."""
+    """Differences of strengths, i minus j; j = -1 denotes the mean over the connected set of i."""
 
     i: IntArray  # (m,)
     j: IntArray  # (m,)

@@ -171,7 +171,7 @@ def bradley_terry(
 
 
 def _votes(ballot: Ballot) -> tuple[Votes, IntArray, IntArray]:
-    """Return the votes sorted by voter, their order, and the owners of separate strengths."""
+    """Return votes sorted by voter, their order, and the voters or kinds with own strengths."""
     n, voter = ballot.left.size, ballot.voter
     own, owners = _own(ballot)
     # Effects of a single voter are not identified.
@@ -196,7 +196,7 @@ def _votes(ballot: Ballot) -> tuple[Votes, IntArray, IntArray]:
 
 
 def _own(ballot: Ballot) -> tuple[IntArray, IntArray]:
-    """Return each vote's set of deviations (-1 for none), and the owner of each set."""
+    """Return each vote's set of deviations (-1 for none), and the voter or kind of each set."""
     n, k = ballot.left.size, len(ballot.models)
     none = np.full(n, -1, dtype=np.int64), np.empty(0, dtype=np.int64)
     if len(ballot.kinds) > 1:
