@@ -1,4 +1,4 @@
-r"""Sums over resampled tallies from which all rank measures of two classes are computed.
+r"""Sums over resampled tallies for all rank measures of how well confidence separates two classes.
 
 Let C_g be the number of correct and W_g the number of wrong answers at the g-th smallest
 confidence, and let the subscript < g denote sums over smaller confidences. The numbers of pairs of
@@ -75,7 +75,7 @@ def order_sums(
 def hit_rates(
     correct: FloatArray, wrong: FloatArray, false_alarms: FloatArray, out: FloatArray
 ) -> None:
-    """Fill `out` (resamples, points) with the proportion of correct answers above a criterion."""
+    """Fill `out` (resamples, points) with hit rates at the given false alarm rates."""
     # `false_alarms` (points,) gives the proportion of wrong answers above each criterion; it
     # increases within [0, 1]. Among tied answers, the proportions of correct and of wrong answers
     # increase together. Where the curve is vertical, its upper end is returned. The rates are NaN

@@ -67,7 +67,7 @@ def _panel(lo: float, hi: float, gap: float, product: float) -> float:
 
 @njit
 def sheppard_integral(lo: float, hi: float, gap: float, product: float) -> float:
-    """Integrate g of equation (2) over [lo, hi] to about 1e-14 of the integral."""
+    """Integrate g of equation (2) over [lo, hi] with a relative error of about 1e-14."""
     # If the thresholds are nearly equal, g has a dip at the lower end of the interval that is so
     # narrow that all nodes would miss it. The integral is then split into panels that grow from
     # that end, each ending at 16 times the end of the previous panel.

@@ -1,3 +1,3 @@
-"""Codes of binary answers in tables of one byte per answer, importable without the compiler."""
+"""Integer codes of binary answers that are stored in one byte each."""
 
 NO, YES, MISSING = 0, 1, -1

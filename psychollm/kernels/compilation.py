@@ -1,4 +1,4 @@
-"""Listeners to the compilation of kernels, which can be added without importing the compiler."""
+"""Functions that are called before a kernel is compiled; adding one imports no compiler."""
 
 from collections.abc import Callable
 
@@ -6,6 +6,6 @@ LISTENERS: list[Callable[[str], None]] = []
 
 
 def compiling(kernel: str) -> None:
-    """Tell all listeners that the compilation of a kernel begins."""
+    """Notify all listeners that compilation of a kernel is starting."""
     for note in tuple(LISTENERS):
         note(kernel)

@@ -79,7 +79,7 @@ def _expectations(counts, shares, reach, expected):
 
 @njit
 def _pairs(reach, shares, chance, pairs):
-    """Fill the expected joint yes answers (J, J), and `chance` with pi_J of equation (4)."""
+    """Fill the expected numbers of joint yes answers (J, J), and `chance` with pi_J of (4)."""
     size = pairs.shape[0]
     for k in range(1, size + 1):
         new = k - 1
@@ -102,7 +102,7 @@ def _pairs(reach, shares, chance, pairs):
 
 @njit
 def _fill(easiness, counts, tables, expected, information):
-    """Fill expectations and the information of one set of items."""
+    """Fill expected numbers of yes answers and the information matrix of one set of items."""
     size = easiness.size
     logs, shares, reach, chance = tables[0], tables[1], tables[2], tables[3]
     _symmetric(easiness, logs, shares)
@@ -122,7 +122,7 @@ def _fill(easiness, counts, tables, expected, information):
 def conditional_moments(
     easiness: FloatArray, counts: FloatArray, *, second: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return expected answers given the respondents' scores, and their covariance."""
+    """Return the expectation and covariance of the answers given the respondents' scores."""
     # `easiness` (J,) has one entry for each item that the respondents answered; `counts` (J + 1,)
     # is the number of respondents with each score. The function returns the logarithms of the
     # elementary symmetric functions (J + 1,), the expected number of yes answers to each item

@@ -45,7 +45,7 @@ from psychollm.kernels.random import seed_stream, uniform
 
 @njit
 def pool(correct, wrong, hits, size, last):
-    """Fill the blocks of equation (2) for one resample; return their number; called by kernels."""
+    """Fill the blocks of equation (2) for one resample, and return the number of blocks."""
     # `hits`, `size` and `last` (groups,) receive the number of correct answers, the number of
     # answers and the last group of each block.
     top, open_hits, open_size = -1, 0.0, 0.0

@@ -62,7 +62,7 @@ def correlate_pairs(counts, tau, rule, fixed, out):
 
 @njit
 def correlate_into(counts, tau, rule, fixed, matrix):
-    """Fill only `matrix`, for replicates; undefined pairs become zero."""
+    """Fill `matrix` with the correlations of a replicate; undefined correlations become zero."""
     pairs = np.empty((LANES, 2), dtype=np.int64)
     work = work_space()
     found = work[1]

@@ -153,7 +153,7 @@ def _newton_step(totals, at, free, step):
 
 @njit
 def maximise(data, theta, free, penalty):
-    """Move `theta` (2,) = (a, b) to the maximum of equation (1), and return the maximum."""
+    """Maximise equation (1) over `theta` (2,) = (a, b) in place, and return the maximum."""
     # The maximum is found by Newton's method; a long step that lowers the objective is halved.
     # Without the penalty, the method converges quadratically, so the objective is not evaluated
     # again after the last step. With the penalty, the step ignores the penalty's curvature, and
@@ -181,7 +181,7 @@ def maximise(data, theta, free, penalty):
 
 @njit
 def _put_nodes(moments, centre, nodes, k):
-    """Write the nodes of a bin with `moments` about its centre from k on; return the next k."""
+    """Write a bin's nodes at index k, given moments about its centre; return the next index."""
     m0, m1, m2, m3 = moments
     if m0 <= 0.0:
         return k
@@ -295,7 +295,7 @@ _TOLERANCE = 1e-9
 
 @njit
 def _bound(data, best, top, which, others, penalty, reach):
-    """Return the bound of coefficient `which` while the `others` are free, by equation (2)."""
+    """Return the bound (2) of coefficient `which`, with the likelihood maximised over `others`."""
     # `reach` is a pair: the signed distance from the estimate to the bound (computed as if the
     # profile were a parabola), and z.
     step, z = reach

@@ -118,7 +118,7 @@ def _normalised(joint):
 
 @njit
 def _score(a, d, mu, g, grid, expected, gradient):
-    """Add the part of group g in equation (2) to the gradients in a, d and mu."""
+    """Add group g's terms of equation (2) to the gradients with respect to a, d and mu."""
     by_a, by_d, by_mu = gradient
     counts, gaps, mass = expected
     _, nodes, _, link = grid

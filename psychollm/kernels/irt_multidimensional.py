@@ -227,7 +227,7 @@ def _climb(mode, items, answers, prior, work, heights, root):
 
 @njit
 def _workspace(n_items):
-    """Return arrays (nodes, J) for z, exp(-|z|), r and v, and exp(-|z|) as a vector."""
+    """Return arrays (nodes, J) for z, exp(-|z|), r and v, and a flat view of exp(-|z|)."""
     z, x = np.empty((AT_ONCE, n_items)), np.empty((AT_ONCE, n_items))
     residual = np.empty((AT_ONCE, n_items))
     flat = x.reshape(AT_ONCE * n_items)
@@ -236,7 +236,7 @@ def _workspace(n_items):
 
 @njit
 def _nodes(low, count, points, mode, root, shift, theta):
-    """Fill the distances root'^-1 t from the mode, and the nodes, for points from `low` on."""
+    """Fill the distances root'^-1 t from the mode, and the nodes, starting at point `low`."""
     size = mode.size
     for b in range(count):
         for i in range(size - 1, -1, -1):
@@ -250,7 +250,7 @@ def _nodes(low, count, points, mode, root, shift, theta):
 
 @njit
 def _add(count, share, theta, work, by, within):
-    """Add the terms of some nodes in equation (3) to the sums of one pattern."""
+    """Add the terms of a block of nodes in equation (3) to the sums of one pattern."""
     residual, weight = work[3], work[4]
     size, n_items = theta.shape[1], residual.shape[1]
     for b in range(count):

@@ -1,4 +1,4 @@
-r"""Centred scores of items at each node, for the term that Louis's identity subtracts.
+r"""Centred scores of items at each node, for the missing information in Louis's identity.
 
 At the nodes of `kernels.irt_multidimensional` the scores of an item are
 :math:`s = r_j (\theta, 1)`, and the score of a correlation of abilities is
@@ -51,7 +51,7 @@ def score_rows(items, data, prior, rule, modes, rows):
 
 @njit
 def _scores(start, count, used, theta, residual, rows):
-    """Fill the scores of slopes and intercepts at some nodes."""
+    """Fill the scores of slopes and intercepts at a block of nodes."""
     size = theta.shape[1]
     for b in range(count):
         for j in range(used):
@@ -79,7 +79,7 @@ def _correlation_scores(start, count, first, theta, precision, rows):
 
 @njit
 def _standardise(start, share, total, frequency, mean, rows):
-    """Subtract the mean from a pattern's rows and scale them by the root of their weights."""
+    """Centre a pattern's rows, and multiply each by the square root of its weight."""
     mean[:] = 0.0
     for q in range(share.size):
         for p in range(mean.size):

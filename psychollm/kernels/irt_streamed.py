@@ -1,4 +1,4 @@
-r"""Likelihoods and scores of binary items, where each respondent has its own nodes.
+r"""Likelihoods and scores of binary items, with separate integration nodes for each respondent.
 
 Respondent i has nodes :math:`\theta_{iq}` around the mode of its ability's posterior. At each
 node, an item with slope a and intercept d adds to the respondent's log-likelihood
@@ -35,7 +35,7 @@ LARGE = 1e150  # above this, the logarithm of a product is taken; one more facto
 
 @njit
 def add_likelihood(cells, slope, intercept, rows, logs):
-    """Add items, with S sets of parameters, to the products and sums of respondents."""
+    """Add the terms of items, for S sets of parameters, to each respondent's products and sums."""
     # slope and intercept (S, J); rows (N, 2 K + 2): nodes, products, and the two sums; logs (N, K)
     # collects the logarithms of products that became large.
     start, columns, codes = cells
@@ -184,7 +184,7 @@ def _moved(a, d, score, information, prior):
 
 @njit
 def _scoring_step(a, d, score, information, prior):
-    """Return the step of an item; a parameter at its bound does not move beyond it."""
+    """Return an item's scoring step, which moves no parameter beyond its bound."""
     by_a = score[0] - prior[1, 0] * (a - prior[0, 0])
     by_d = score[1] - prior[1, 1] * (d - prior[0, 1])
     aa = information[0] + prior[1, 0] + RIDGE
@@ -201,7 +201,7 @@ def _scoring_step(a, d, score, information, prior):
 
 @njit
 def _add_lanes(theta, value, lanes):
-    """Add the sums of a value and of its product with theta to `lanes`, in eight parts."""
+    """Add sums of a value and of its product with theta to the eight partial sums in `lanes`."""
     for low in range(0, theta.size, 8):
         for lane in range(8):
             lanes[0, lane] += value[low + lane]
@@ -210,7 +210,7 @@ def _add_lanes(theta, value, lanes):
 
 @njit
 def _add_product(theta, value, lanes):
-    """Add the sum of a value times theta squared to `lanes`, in eight parts for vectorisation."""
+    """Add the sum of a value times theta squared to the eight partial sums in `lanes`."""
     for low in range(0, theta.size, 8):
         for lane in range(8):
             lanes[lane] += value[low + lane] * theta[low + lane] * theta[low + lane]

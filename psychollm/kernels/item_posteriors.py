@@ -29,7 +29,7 @@ SWING, SHORTEST = 0.02, 0.1  # shortest step for a secant, in standard errors; s
 
 @njit
 def move_posteriors(score, turn, root, prior, weight, items):
-    """Overwrite means (J, q), covariances (J, q, q), last steps (J, q) and strides (J,) of items.
+    """Update items' means (J, q), covariances (J, q, q), last steps (J, q) and step lengths (J,).
 
     `score` (S, J, p) contains the scores of the parameters at the points, and `turn` (S, J, p, q)
     contains the derivatives of the parameters at the points. `root` (J, q, q) contains the roots
@@ -124,7 +124,7 @@ def turn_covariances(turn, covariance):
 
 @njit
 def _scores(score, turn, at_points):
-    """Fill the derivatives of the log-likelihood by each coordinate, at each point."""
+    """Fill the log-likelihood's derivatives with respect to each coordinate, at each point."""
     for s in range(score.shape[0]):
         for b in range(at_points.shape[1]):
             value = 0.0
@@ -192,7 +192,7 @@ def _length(R, total, last, unit):
 
 @njit
 def _covariance(R, total, covariance, work):
-    """Fill the new covariance C', products of the rows of R with the inverse root of T."""
+    """Fill the new covariance C', computed from R and the inverse Cholesky factor of T."""
     q = R.shape[0]
     for a in range(q):
         for b in range(q):

@@ -54,7 +54,7 @@ def number_labels(
 
 @njit
 def place_labels(known: IntArray, n_known: int, keys: IntArray, slots: AnyArray) -> None:
-    """Put known labels into an empty table."""
+    """Insert known labels into an empty hash table."""
     for number in range(n_known):
         at = slot_of(known[number], keys, slots)
         keys[at], slots[at] = known[number], number

@@ -1,4 +1,4 @@
-r"""Normal posteriors of the vectors of rows (or columns) in a logistic factor model.
+r"""Normal posteriors of the factor vectors of rows (or columns) in a logistic factor model.
 
 The logit of a cell is the product of its row's vector :math:`w_j = (f_j, c_j)`, whose first entry
 may be known, and the vector :math:`z_i` of its column, with one entry equal to 1:
@@ -66,7 +66,7 @@ def _pack(mean, covariance, packed, doubled):
 
 @njit
 def _moments(places, columns, doubled, mean, squares, means):
-    """Fill E[eta^2] and E[eta] of the cells of a row."""
+    """Fill E[eta^2] and E[eta] for the cells of a row."""
     packed = doubled.size
     for q in range(places.size):
         record = columns[places[q]]

@@ -58,7 +58,7 @@ def question_integrals(level, cells, table, sd, z, first, out):
         (integers).
     table : tuple of ndarray (kinds, points, 3) and two floats
         The function f, its first derivative and minus its second derivative; the first point and
-        the step of the grid. If the table has no kinds, f is the logarithm of binomial
+        the step of the grid. If the table has no rows, f is the logarithm of binomial
         probabilities.
     sd : float
     z : ndarray (questions,)
@@ -171,7 +171,7 @@ def _question(own, table, known, shift):
 
 @njit
 def _constant_terms(own):
-    """Return the sums of k a and of k, and the largest n."""
+    """Return the sum of k a, the sum of k, and the largest n."""
     total, hits, most = 0.0, 0.0, 0.0
     for m in range(own.shape[1]):
         total += own[HITS, m] * own[LEVEL, m]

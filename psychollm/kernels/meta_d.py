@@ -79,7 +79,7 @@ def start(m: float, k: float, counts: FloatArray, used: IntArray, point: FloatAr
 
 @njit
 def _fold(ratio: float, gradient: FloatArray, hessian: FloatArray) -> None:
-    """Convert derivatives in m at fixed k to derivatives in m at fixed k - `ratio` m."""
+    """Convert derivatives by m at fixed k to derivatives by m at fixed k - `ratio` m."""
     last = gradient.size - 1
     gradient[0] += ratio * gradient[last]
     for i in range(last + 1):
@@ -97,7 +97,7 @@ def _climb(
     gradient: FloatArray,
     hessian: FloatArray,
 ) -> tuple[float, int, int]:
-    """Move `point` to the maximum of (1) over m and the criteria, with k = k0 + `ratio` m."""
+    """Maximise (1) over m and the criteria in `point`, with k = k0 + `ratio` m."""
     # Returns the log likelihood, the number of iterations, and the status.
     last = point.size - 1
     offset = point[last] - ratio * point[0]

@@ -43,7 +43,7 @@ _TOLERANCE = 1e-9
 def _type_1(
     point: FloatArray, answers: FloatArray, gradient: FloatArray, hessian: FloatArray
 ) -> float:
-    """Add the first part of equation (1) and its derivatives in d' (first index) and c (last)."""
+    """Add the first term of (1) and its derivatives by d' (first index) and c (last index)."""
     last = point.size - 1
     value = 0.0
     for stimulus in range(2):
@@ -76,7 +76,7 @@ def _joint(
     gradient: FloatArray,
     hessian: FloatArray,
 ) -> float:
-    """Return equation (1); fill derivatives in (d', criteria, c); `scale` multiplies d' and c."""
+    """Return equation (1), and fill its derivatives by (d', criteria, c)."""
     last = point.size - 1
     parts = np.empty((3, counts.shape[2]))
     rated = point.copy()
@@ -143,7 +143,7 @@ def profile(
     middle: int,
     out: FloatArray,
 ) -> None:
-    """Fill `out` (grid, 3) with log L of equation (2), and d' at the maximum with its variance."""
+    """Fill `out` (grid, 3) with log L of (2), and d' at the maximum and its variance."""
     # `table` is (classes, responses, ratings); `type_1` holds the d' and c from which the search
     # starts at log_m[middle]. If no maximum is found at a grid point, this row and the rows
     # further from the middle are NaN.

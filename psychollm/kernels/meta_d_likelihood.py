@@ -19,8 +19,8 @@ and its derivatives are sums of
           \frac{\partial B_j}{\partial \alpha_j} = -B_j (\alpha_j + B_j), \quad
           \frac{\partial A_j}{\partial \alpha_j} = -A_j B_j.                              \quad (2)
 
-The log-likelihood (1) tends to minus infinity where two criteria meet. The limit of minus infinity
-keeps the criteria in order, so that Newton's method needs no transformation of the criteria.
+The log-likelihood (1) tends to minus infinity where two criteria meet. This limit keeps the
+criteria in order, so that Newton's method needs no transformation of the criteria.
 
 References
 ----------
@@ -99,7 +99,7 @@ def _spread(
     gradient: FloatArray,
     hessian: FloatArray,
 ) -> None:
-    """Add derivatives in alpha, by the chain rule, to the derivatives in (m, criteria, k)."""
+    """Add derivatives by alpha, by the chain rule, to the derivatives by (m, criteria, k)."""
     slope, sign = wrong - 0.5, 2.0 * response - 1.0  # dalpha/dm; dv_0/dk
     last = gradient.size - 1
     for j in range(n):

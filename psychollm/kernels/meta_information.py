@@ -75,7 +75,7 @@ def _information(first: FloatArray, second: FloatArray) -> tuple[float, float]:
 
 @njit
 def _chance(first: FloatArray, second: FloatArray, logs: FloatArray) -> float:
-    """Return the mean mutual information over permutations, in bits; round weighted counts."""
+    """Return the mean mutual information over permutations, in bits, from rounded counts."""
     n, n_first = 0, round(first.sum())
     for g in range(first.size):
         n += round(first[g] + second[g])

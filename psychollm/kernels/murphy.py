@@ -1,8 +1,8 @@
-r"""Parts of the Brier score, and gaps between confidence and correctness, over bins of confidence.
+r"""Components of the Brier score, and gaps between confidence and accuracy, over confidence bins.
 
-A bin k contains n_k answers with neighbouring confidences. The proportion o_k of the answers in
-bin k is correct, and f_k is their mean confidence. Among all n answers, the proportion o is
-correct. Then
+A bin k contains n_k answers with neighbouring confidences. In bin k, o_k is the proportion of
+correct answers and f_k the mean confidence. The proportion of correct answers among all n answers
+is o. Then
 
 .. math::
    \text{REL} = \sum_k \frac{n_k}{n} (f_k - o_k)^2, \quad
@@ -39,7 +39,7 @@ from psychollm.kernels._jit import njit
 
 @njit
 def bin_sums(values, starts, correct, wrong, stated, hits, size):
-    """Fill sums (bins,) of confidence, correct answers and answers; called by kernels."""
+    """Fill sums of confidence and numbers of correct answers and of answers per bin."""
     # Bin k holds the groups from `starts[k]` to `starts[k + 1] - 1`.
     for k in range(starts.size - 1):
         of_values, of_correct, of_all = 0.0, 0.0, 0.0
@@ -55,7 +55,7 @@ def bin_sums(values, starts, correct, wrong, stated, hits, size):
 def murphy_terms(
     values: FloatArray, starts: IntArray, correct: FloatArray, wrong: FloatArray, out: FloatArray
 ) -> None:
-    """Fill `out` (resamples, 6) with the three terms of (1), and their unbiased versions (2)."""
+    """Fill `out` (resamples, 6) with the three terms of (1) and the unbiased estimates (2)."""
     # All terms are NaN where a resample has no answers; (2) is NaN where no bin has more than one
     # answer.
     bins = starts.size - 1

@@ -1,4 +1,4 @@
-r"""Null replicates of correlation matrices: kernels draw bits, count pairs and correlate.
+r"""Correlation matrices of random binary tables, for null distributions.
 
 Three functions draw random tables with given margins:
 
@@ -110,7 +110,7 @@ def shuffle_columns(state, yes, answered, n, out):
 
 @njit
 def _trade(state, n, rows, answered, work):
-    """Redistribute the questions to which exactly one of two rows answered yes."""
+    """Randomly redistribute, between two rows, the questions to which exactly one answered yes."""
     # `rows` and `answered` hold the two rows; `work` holds two work arrays of one row each.
     first, second = rows
     free, drawn = work
@@ -143,7 +143,7 @@ WITHIN_MODEL, WITHIN_QUESTION, BOTH_MARGINS = 0, 1, 2
 
 @njit
 def _correlate_bits(table, mask, counts, rule, fixed, tau, matrix):
-    """Correlate packed rows; `mask` (k, words) is empty if nothing is missing."""
+    """Correlate packed rows; `mask` (k, words) is empty if no answer is missing."""
     count_answers(table, mask, counts)
     _, own, both = counts
     k = tau.size

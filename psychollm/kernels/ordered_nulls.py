@@ -16,7 +16,7 @@ from psychollm.kernels.random import below, normal, seed_stream
 
 @njit
 def shuffle_answers(state, codes, by_row, out):
-    """Fill `out` with the answers of each row (or column) in random order; -1 keeps its place."""
+    """Fill `out` with shuffled answers of each row (or column); missing answers stay in place."""
     k, n = codes.shape
     out[:] = codes
     lines, length = (k, n) if by_row else (n, k)
@@ -37,7 +37,7 @@ def shuffle_answers(state, codes, by_row, out):
 
 @njit
 def draw_answers(state, loadings, cuts, codes, out):
-    """Fill `out` (k, n) with thresholded normal draws of a factor model; keep missing answers."""
+    """Fill `out` (k, n) with thresholded draws from a factor model; missing cells stay missing."""
     # `loadings` (k, m) are on orthogonal factors, `cuts` (k, C + 1) have infinite ends.
     k, m = loadings.shape
     unique = np.empty(k)

@@ -1,8 +1,8 @@
-r"""Covariances of ordinal scores, which are thresholded normal variables.
+r"""Covariances of ordinal scores that are obtained by thresholding normal variables.
 
 A score counts the thresholds :math:`\tau_1 < \tau_2 < \ldots` that a standard normal variable
 exceeds. The score is 0 or 1 with one threshold, and 0 to C with C thresholds. The covariance of
-two scores whose normal variables correlate by r is the sum over pairs of thresholds
+two scores whose normal variables have correlation r is the sum over pairs of thresholds
 
 .. math:: \operatorname{cov}(x_i, x_j; r) = \sum_{c, d} \big(P(y_i > \tau_{ic}, y_j > \tau_{jd}; r)
           - P(y_i > \tau_{ic})\, P(y_j > \tau_{jd})\big),                                 \quad (1)

@@ -1,4 +1,4 @@
-"""Joint counts of binary rows, by AND and population count of words of 64 questions.
+"""Joint counts of binary rows, computed by AND and population count on 64-bit words.
 
 A table of 1,000 models and 100,000 questions takes 25 MB, regardless of the size of its file: each
 cell takes two bits, one for "yes" and one for "answered".
@@ -58,7 +58,7 @@ def count_pairs(yes: WordArray, joint: FloatArray) -> None:
 
 @njit
 def count_with_missing(yes, answered, joint, own, both):
-    """Fill counts of joint yes answers, of a row's yes if both answered, and of joint answers."""
+    """Fill counts of joint yes, of a row's yes where both rows answered, and of joint answers."""
     # `own[i, j]` counts the yes answers of i on questions that i and j both answered.
     k = yes.shape[0]
     for i in range(k):
@@ -80,7 +80,7 @@ def fill_planes(
     answered: WordArray,
     repeated: IntArray,
 ) -> None:
-    """Set the bits of a batch of answers."""
+    """Set the bits that encode a batch of answers."""
     # `row`, `column` and `value` (n,) hold the model, the question, and NO, YES or MISSING; `yes`
     # and `answered` (rows, words) are the bit planes. Cells that already have an answer are left
     # unchanged; a negative `repeated[0]` is replaced by the index of the first answer to such a

@@ -166,7 +166,7 @@ def fit_pairwise_factors(counts, tau, rate, loading, tolerance, max_steps):
 
 @njit
 def add_factor(z, loading, wider):
-    """Fill `wider` (k, m + 1) with loadings (k, m) and the main direction of z (k, k)."""
+    """Fill `wider` (k, m + 1) with loadings (k, m) and the first principal axis of z (k, k)."""
     k, m = loading.shape
     direction = np.empty(k)
     for i in range(k):

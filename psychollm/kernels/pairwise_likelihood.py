@@ -91,7 +91,7 @@ def _log_cells(n11, n10, n01, n00, p):
 
 @njit
 def pair_terms(counts, tau, rate, i, j, r):
-    """Return log-likelihood, and score and information (2), of pair (i, j) at correlation r."""
+    """Return log-likelihood, score and information (2) of pair (i, j) at correlation r."""
     joint, yes, n = counts
     p = pair_cells(tau[i, j], tau[j, i], rate[i, j], rate[j, i], r)
     n11 = joint[i, j]
@@ -130,7 +130,7 @@ def evaluate(counts, tau, rate, z, loading, gradient, information):
 
 @njit
 def _freeze_at_bound(z, gradient, information):
-    """Exclude loadings at the bound from the step if their gradient points beyond it."""
+    """Exclude loadings at the bound from the step if the gradient points beyond the bound."""
     for i in range(z.size):
         if abs(z[i]) >= Z_BOUND and gradient[i] * z[i] > 0.0:
             information[i, :] = 0.0

@@ -196,7 +196,7 @@ def used_answers(counts):
 
 @njit
 def filled(table, rule):
-    """Correct a table larger than two by two for empty cells; return whether it changed."""
+    """Correct empty cells of a table larger than two by two; return whether the table changed."""
     changed = False
     if rule < 2:
         return changed
@@ -217,7 +217,7 @@ def filled(table, rule):
 
 @njit
 def _two_by_two(table, t, u, rule, fixed):
-    """Estimate a table with two used answers per variable by the tetrachoric solver."""
+    """Estimate rho by the tetrachoric solver if only two answers of each variable occur."""
     rows, columns = margins_of(table)
     a0, b0 = np.argmax(rows > 0.0), np.argmax(columns > 0.0)
     a1, b1 = rows.size - 1, columns.size - 1

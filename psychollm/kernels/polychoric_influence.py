@@ -71,7 +71,7 @@ def _pull(shares, corners, cuts, rho, flip, pull):
 
 @njit
 def _threshold_part(pull, cuts, n, part):
-    """Fill the influence of an answer through the thresholds of its margin (C,), a sum in (1)."""
+    """Fill the influence (C,) of an answer through the thresholds of its margin, a sum in (1)."""
     part[:] = 0.0
     for c in range(1, cuts.size - 1):
         if math.isfinite(cuts[c]) and pull[c] != 0.0:
@@ -83,7 +83,7 @@ def _threshold_part(pull, cuts, n, part):
 
 @njit
 def influence(table, cuts, rho, n, parts, corners):
-    """Fill influences (1) of units with both answers and with one; return the information."""
+    """Fill influences (1) of units with one or both answers; return the information."""
     # `cuts` is (t, u), `parts` (joint (C, C), first (C,), second (C,)); `n` holds the numbers of
     # units of the pair and of each margin.
     t, u = cuts
@@ -174,7 +174,7 @@ def _prepare(table, t, u, rule, fixed):
 
 @njit
 def _variance(counts, parts, n, corners, square):
-    """Sum the squared influences of units; with `square`, over the model's expected counts."""
+    """Sum squared influences over units or, with `square`, over the model's expected counts."""
     table, first_margin, second_margin = counts
     joint, first, second = parts
     row, column = margins_of(table)

@@ -17,8 +17,8 @@ contributes
 to the estimate. K are the derivatives of the mean score with respect to the thresholds, and M and
 S are the derivatives with respect to the mean and the logarithm of the standard deviation of the
 scores. The information I is the negative derivative of the mean score with respect to
-:math:`\rho`. The derivatives of the mean score are computed by central differences of the mean
-score, which are cheap and accurate to ten digits.
+:math:`\rho`. The derivatives of the mean score are computed by central differences. These are
+cheap and accurate to ten digits.
 
 References
 ----------
@@ -43,7 +43,7 @@ SPACING = 6e-6
 
 @njit
 def _end(t, z, rho, spread):
-    """Return v of equation (1), D (the density times v'), and the derivative of D in rho."""
+    """Return v of equation (1), D (the density times v'), and the derivative of D by rho."""
     if not math.isfinite(t):
         return t, 0.0, 0.0
     room = spread * spread

@@ -1,8 +1,8 @@
 """Random numbers inside kernels: xoshiro256++ streams, one per replicate.
 
-The state of a stream has four words, which splitmix64 makes from two seed words. Every replicate
-thus has its own stream, independent of the thread, chunk or machine. Integers below a bound are
-drawn without bias by Lemire's method.
+The state of a stream consists of four words, which splitmix64 derives from two seed words. Every
+replicate thus has its own stream, regardless of the thread, chunk or machine. Integers below a
+bound are drawn without bias by Lemire's method.
 
 References
 ----------
@@ -45,7 +45,7 @@ def _fill_stream(seed, state):
 
 @njit
 def seed_stream(seed):
-    """Return the state of a stream from two seed words, shape (2,); called by kernels."""
+    """Return the initial state of a stream, given two seed words, shape (2,)."""
     state = np.empty(4, dtype=np.uint64)
     _fill_stream(seed, state)
     return state
@@ -107,7 +107,7 @@ def fill_normals(state: WordArray, out: FloatArray, squares: FloatArray) -> None
 
 @njit
 def as_uniform(word: np.uint64) -> float:
-    """Return a number in [0, 1) from 53 of 64 random bits."""
+    """Convert 53 of 64 random bits to a number in [0, 1)."""
     return float(word >> U11) * TWO_POW_MINUS_53
 
 
@@ -143,7 +143,7 @@ def below(state: WordArray, bound: int) -> np.int64:
 
 @njit
 def normal(state: WordArray) -> float:
-    """Return a standard normal number (Marsaglia's polar method, one of the pair)."""
+    """Return a standard normal number, the first of a pair from Marsaglia's polar method."""
     while True:
         u = 2.0 * uniform(state) - 1.0
         v = 2.0 * uniform(state) - 1.0

@@ -1,4 +1,4 @@
-r"""Response curves of binary items and their derivatives, for all items and nodes at a time.
+r"""Response curves of binary items and their derivatives, for all items and nodes at once.
 
 An item with slope a, intercept d, lower asymptote g and upper asymptote u is answered yes with
 probability

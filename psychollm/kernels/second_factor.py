@@ -1,4 +1,4 @@
-r"""Scores of each question for a second factor in addition to the first.
+r"""Score contributions of each question, for testing a second factor.
 
 A model answers yes with probability :math:`P_i(u_i)`, where :math:`u_i = a_i f + d_i`. If a second
 factor g, independent of f and standard normal, entered as :math:`u_i + b_i g`, the log-likelihood
@@ -19,7 +19,7 @@ NEGLIGIBLE = 1e-8  # posterior weight below which a node is skipped
 
 @njit
 def second_factor_scores(weights, yes, no, up, down, out):
-    """Fill `out` (questions, pairs) with s of (1), for pairs in the lower triangle by rows."""
+    """Fill `out` (questions, pairs) with s of (1), for pairs of the lower triangle row by row."""
     # weights (questions, nodes): posteriors. yes, no (questions, models): 1 for a yes and for a
     # no, respectively. up, down (nodes, models): derivatives of log P and of log (1 - P).
     models = yes.shape[1]

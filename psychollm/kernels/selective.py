@@ -9,8 +9,8 @@ of errors after j answers of the group, over all its orders, is :math:`E + j w /
 
 .. math:: \sum_{j=1}^{m} \left(E + j \frac{w}{m}\right) = m E + w \frac{m + 1}{2},      \quad (2)
 
-with harmonic numbers :math:`H_k = \psi(k + 1) + \gamma`. Each group takes one look-up, regardless
-of the number of tied answers. If answers are weighted, H is interpolated between integers by the
+with harmonic numbers :math:`H_k = \psi(k + 1) + \gamma`. Each group of tied answers takes one
+look-up, regardless of its size. If answers are weighted, H is interpolated between integers by the
 digamma function :math:`\psi`, so that an answer of weight v counts as v answers.
 
 References
@@ -35,7 +35,7 @@ _TINY = 1e-300  # replaces a denominator of 0 if the numerator is also 0
 
 @njit
 def harmonic(x: float, table: FloatArray) -> float:
-    """Return the harmonic number of any x >= 0, from `table` for integers that it covers."""
+    """Return the harmonic number of x >= 0, from `table` if x is an integer within its range."""
     if x < table.size:
         whole = int(x)
         if whole == x:

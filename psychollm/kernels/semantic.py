@@ -10,9 +10,9 @@ Of M sampled answers to one question, :math:`n_k` are in class k. With log-likel
           \tilde H = -\sum_k \tilde p_k \ln \tilde p_k, \quad
           H_{MC} = -\frac1M \sum_i \ln \tilde p_{k(i)}.                                   \quad (2)
 
-As an estimate of its class's probability, the largest proportion is biased upwards. To avoid bias,
-the samples are split into two halves; the class is chosen in one half, and its proportion is
-computed in the other. Tied classes have equal weight.
+The largest proportion overestimates the probability of its class. To avoid bias, the samples are
+split into two halves; the class is chosen in one half, and its proportion is computed in the
+other. Tied classes have equal weight.
 
 References
 ----------
@@ -32,7 +32,7 @@ from psychollm.kernels.random import below, seed_stream
 
 @njit
 def number_by_appearance(labels: IntArray, codes: NDArray[np.int32]) -> None:
-    """Fill `codes` (rows, samples) with classes numbered 0, 1, ... as they appear in each row."""
+    """Fill `codes` (rows, samples) with classes, numbered by first occurrence in each row."""
     # A negative label is a missing sample and stays -1.
     for row in range(labels.shape[0]):
         known = 0
@@ -157,7 +157,7 @@ def discrete_entropies(codes: NDArray[np.int32], out: FloatArray) -> None:
 
 @njit
 def likelihood_entropies(codes: NDArray[np.int32], loglik: FloatArray, out: FloatArray) -> None:
-    """Fill `out` (rows, 3): entropies (2) from likelihoods, and the mean negative loglik."""
+    """Fill `out` (rows, 3): entropies (2) from likelihoods, and mean negative log-likelihood."""
     # Samples without a log-likelihood are left out; entropies are NaN where none remains.
     size = codes.shape[1]
     weight = np.empty(size)

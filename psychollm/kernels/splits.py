@@ -9,7 +9,7 @@ Changing the sign of item j changes the quadratic form by
 
 .. math:: q \to q - 4 s_j g_j + 4 c_{jj}, \qquad g = Cs \to g - 2 s_j C_{\cdot j},       \quad (2)
 
-so that a step to the next split takes a few times k operations.
+so that the step to the next split takes a small multiple of k operations.
 
 References
 ----------
@@ -89,7 +89,7 @@ def enumerate_splits(
 
 @njit
 def exchange(matrix: FloatArray, signs: FloatArray, direction: float) -> None:
-    """Exchange pairs of items between the halves while exchanges lower ``direction * s'Cs``."""
+    """Exchange items between the halves as long as an exchange reduces ``direction * s'Cs``."""
     # `signs` (k,) is changed in place. Every step makes the best available exchange; the sizes of
     # the halves do not change.
     k = signs.size

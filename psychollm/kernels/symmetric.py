@@ -182,7 +182,7 @@ def positive_part(A, axes):
 
 @njit
 def _rotate(A, axes, i, j):
-    """Set A[i, j] to zero by a rotation, and rotate the axes accordingly."""
+    """Set A[i, j] to zero by a rotation, and apply the rotation to the axes."""
     if A[i, j] == 0.0:
         return
     tau = (A[j, j] - A[i, i]) / (2.0 * A[i, j])

@@ -2,7 +2,7 @@ r"""Numbers of correct and of wrong answers at each stated confidence, per resam
 
 Every metric of confidence against correctness is a function of a table of answer counts. The table
 contains the distinct confidences :math:`u_1 < u_2 < \ldots` of one model, and the numbers
-:math:`C_g` of correct and :math:`W_g` of wrong answers at :math:`u_g`. A resample of questions
+:math:`C_g` of correct and :math:`W_g` of wrong answers at :math:`u_g`. Resampling questions
 changes the counts but not the confidences, so that a thousand resamples take a thousand sums and
 no sorting. The order of questions with equal confidence does not affect the counts.
 

@@ -7,15 +7,15 @@ right quadrant: P(X > a, Y > b; r) = p. In the half-angle variable of `kernels.b
 .. math:: \int_t^1 g(s; a, \pm b)\,ds = 2\pi |p - q_a q_b|,                              \quad (1)
 
 with + for positive and - for negative r. The right side is computed from the cross product of the
-counts, which avoids cancellation near independence. For strong negative r in the upper right
+counts, which avoids cancellation near independence. For strongly negative r in the upper right
 quadrant, the equivalent equation from the other end,
 
 .. math:: \int_0^t g(s; a, -b)\,ds = 2\pi p,                                            \quad (2)
 
 preserves the relative accuracy of :math:`1 - |r|`. The left sides are integrated once; each step
 then adds only the integral over the step. The solver takes Halley steps within a bracket, starting
-from Bonett and Price's approximation. The residual of the equation after the last step certifies
-the result.
+from Bonett and Price's approximation. The residual of the equation after the last step shows how
+accurate the result is.
 
 If the thresholds come from all answers of each model instead of the table, one parameter cannot
 match four cells. The estimate then maximises the likelihood over rho, and is the root of
@@ -71,7 +71,7 @@ def _gauss(nodes, weights, lo, hi, gap, product):
 
 @njit
 def integral_to_one(t: float, gap: float, product: float) -> float:
-    """Integrate from t to 1; node counts were chosen by comparison with accurate integrals."""
+    """Integrate from t to 1, with node counts chosen by comparison with accurate integrals."""
     if t >= 0.85:
         return _gauss(NODES_8, WEIGHTS_8, t, 1.0, gap, product)
     if t >= 0.6:
@@ -173,7 +173,7 @@ def smallest_first(n11, n10, n01, n00, tau1, tau2):
 
 @njit
 def equation_of(small, opposite, c, d, a, b):
-    """Return sign, gap, product, p - qa qb, start t, and whether equation (2) replaces (1)."""
+    """Return sign, gap, product, p - qa qb, starting t, and whether to solve (2), not (1)."""
     total = small + opposite + c + d
     cross = (small * opposite - c * d) / (total * total)
     sign = 1.0 if cross > 0.0 else -1.0
@@ -184,7 +184,7 @@ def equation_of(small, opposite, c, d, a, b):
 
 @njit
 def _from_quadrant(small, opposite, c, d, a, b):
-    """Solve for the quadrant (X > a, Y > b) of count `small`, the smallest of the table."""
+    """Solve for the quadrant (X > a, Y > b), whose count `small` is the smallest of the table."""
     # Returns r, 1 - |r|, steps, residual of the probability.
     sign, gap, product, cross, t, strong = equation_of(small, opposite, c, d, a, b)
     if cross == 0.0:
@@ -346,7 +346,7 @@ def corrected_table(n11, n10, n01, n00, tau, rule, fixed):
 
 @njit
 def correlate_corrected(n11, n10, n01, n00, tau1, tau2, done, fixed):
-    """Estimate a table of `corrected_table`; return rho, 1 - |rho|, steps, residual, status."""
+    """Estimate a corrected table; return rho, 1 - |rho|, steps, residual, status."""
     if done == UNDEFINED:
         return math.nan, math.nan, 0, math.nan, UNDEFINED
     if fixed:

@@ -91,7 +91,7 @@ def _add_integrals_to_one(t, gap, product, middle, ones, total):
 
 @njit
 def _solve_lanes(t, residual, gap, product, steps, work):
-    """Find `t` with `residual` zero by Halley's steps within brackets, as `_solve` does."""
+    """Find the `t` at which `residual` is zero by Halley steps within brackets, as in `_solve`."""
     low, high, density, slope, following, change = work
     low[:] = 0.0
     high[:] = 1.0

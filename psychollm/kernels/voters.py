@@ -43,7 +43,7 @@ def voter_modes(ends, votes, nu, prior, steps, effects, roots):
     ends : ndarray (voters + 1,)
         Index of the first vote of each voter, and the number of votes.
     votes : tuple of ndarray (votes,), (votes,), (3, votes)
-        Variables delta and b of equation (1), and the weights of left, tie and right.
+        Variables delta and b of equation (1), and the weights of left wins, ties and right wins.
     nu : float
         Log tie parameter of all voters.
     prior : tuple of ndarray (3,), (3,)
@@ -123,7 +123,7 @@ def voter_means(ends, votes, nu, prior, rule, posterior, scores, moments):
     posterior : tuple of ndarray (voters, 3), (voters, 3, 3)
         Modes and roots.
     scores : ndarray (3, votes)
-        Arrays that are overwritten with mean derivatives in delta, in b and in the log tie
+        Arrays that are overwritten with mean derivatives by delta, by b and by the log tie
         parameter.
     moments : ndarray (voters, 3)
         Array that is overwritten with mean squares of the effects.

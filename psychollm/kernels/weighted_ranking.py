@@ -62,7 +62,7 @@ def weighted_areas(
 
 @njit
 def coded_sums(counts: FloatArray, codes: NDArray[np.uint8], n_codes: int) -> FloatArray:
-    """Sum the counts (resamples, questions) over questions of each code (resamples, n_codes)."""
+    """Sum the counts (resamples, questions) of each code's questions into (resamples, n_codes)."""
     out = np.zeros((counts.shape[0], n_codes))
     for row in range(counts.shape[0]):
         for question in range(codes.size):

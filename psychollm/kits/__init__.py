@@ -1,4 +1,4 @@
-"""Plans for replicating studies, and simulated models that answer with known parameters."""
+"""Plans for replicating published studies, and simulated models with known parameters."""
 
 from importlib import import_module
 from importlib.resources import files
@@ -14,7 +14,7 @@ QUESTIONS = "questions.csv"
 
 
 class Kit(NamedTuple):
-    """Kit for the replication of a published study."""
+    """Plan and simulated models for replicating a published study."""
 
     source: str
     asks: str
@@ -59,7 +59,7 @@ def copy_kit(study: str, folder: Path) -> tuple[Path, ...]:
     Raises
     ------
     InputError
-        If a file already exists, or the folder cannot be written.
+        If a file already exists, or the folder is not writable.
 
     Examples
     --------

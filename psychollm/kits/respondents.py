@@ -1,4 +1,4 @@
-"""Simulated models with known parameters, which can be compared with a study's estimates."""
+"""Simulated models whose known parameters can be compared with a study's estimates."""
 
 import zlib
 from abc import ABC, abstractmethod
@@ -34,7 +34,7 @@ class Truth(NamedTuple):
 
 
 def shown(what: str, found: bool) -> Truth:  # noqa: FBT001 -- the finding is a truth value
-    """Return a finding as a `Truth` whose true value is 1."""
+    """Return whether a study found a true effect, as a `Truth` whose true value is 1."""
     return Truth(what, 1.0, float(found), float(found), float(found))
 
 
@@ -93,7 +93,7 @@ class Respondents(ABC):
         return self.answer(prompt, self.models.index(model), turns, stream)
 
     def rng(self, *words: object) -> np.random.Generator:
-        """Return the random generator that is determined by the seed and the given words."""
+        """Return a random generator seeded by the seed and the given words."""
         named = zlib.crc32("/".join(map(str, words)).encode())
         return np.random.default_rng([abs(self.seed), named])
 

@@ -1,4 +1,4 @@
-"""Local endpoint at which simulated models answer chat completions and plain completions."""
+"""Local endpoint where simulated models answer requests for chat and plain completions."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Input of null distributions: packed answers, counts, and statistics of correlations."""
+"""Input for null distributions: packed answers, counts, and statistics of correlation matrices."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _check_variation(counts: PairCounts) -> None:
 
 
 def _check_overlap(counts: PairCounts) -> None:
-    """Raise an error for pairs of models without variance on common questions."""
+    """Raise an error if a pair of models has no variance on the questions that both answered."""
     row, rest = counts.yes, counts.n - counts.yes
     bad = np.argwhere(np.tril((counts.n == 0) | (row * rest <= 0) | (row.T * rest.T <= 0), -1))
     if bad.size:

@@ -88,10 +88,8 @@ def one_factor_null(
     OptionError
         If an option does not exist, or a loading is NaN.
 
-    Notes
-    -----
-    The answers of a model with an extreme yes rate can be constant in a replicate; the
-    correlations of this model are then set to zero.
+    Notes ----- A model with an extreme yes rate can have constant answers in a replicate; its
+    correlations are then set to zero.
 
     Examples
     --------

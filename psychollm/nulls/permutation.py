@@ -151,7 +151,7 @@ def _permuted_block(
 def _mixing(
     design: Design, trades: int, compute: StackStatistic, generator: np.random.Generator
 ) -> Mixing:
-    """Compare mean statistics of chains with half of the trades and with all trades."""
+    """Compare the mean statistics of chains after half of the trades and after all trades."""
     stops = np.unique(np.maximum(1, trades * np.array([1, 2, 4, 8]) // 8))
     seeds = replicate_seeds(2 * MIXING_CHAINS, generator)
     changed = np.mean([trade_path(seed, design.packed, stops) for seed in seeds[:10]], axis=0)

@@ -1,7 +1,7 @@
-"""Layer 6: plots of results, on new or given matplotlib Axes.
+"""Layer 6: plots of results, on new or existing matplotlib Axes.
 
-Every function draws numbers that the result also returns as a table. matplotlib is loaded at the
-first plot, and no global settings change.
+Every function plots numbers that the result object also returns as a table. matplotlib is loaded
+at the first plot, and no global settings change.
 """
 
 from psychollm._base.lazy import load_lazily

@@ -30,8 +30,8 @@ def plot_calibration_panel(
 ) -> "Figure":
     """Draw estimates with intervals, with one panel per metric and one row per model.
 
-    In each panel, the dashed line marks the value of uninformative or perfectly calibrated
-    confidence. ``panel.to_frame()`` returns the plotted numbers.
+    In each panel, a dashed line marks the value for uninformative or for perfectly calibrated
+    confidence, depending on the metric. ``panel.to_frame()`` returns the plotted numbers.
 
     Parameters
     ----------

@@ -225,7 +225,7 @@ def write(
     bold: bool = False,
     transform: Any = None,
 ) -> "Text":
-    """Write text at a position, which is in fractions of the axes unless `transform` is given."""
+    """Write text at a position, given in fractions of the axes unless `transform` is given."""
     horizontal, vertical = at.split()
     return ax.text(
         x,

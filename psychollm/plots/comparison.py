@@ -1,4 +1,4 @@
-"""Plot of the scores of models on the same questions, with ranks and tiers."""
+"""Plot of models' scores on the same questions, with ranks and tiers."""
 
 from typing import TYPE_CHECKING
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 @plain_text()
 def plot_comparison(result: "Comparison", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the score and the rank of each model with intervals, with the best model on top.
+    """Draw each model's score and rank with intervals, with the best model on top.
 
     Each tier of models has one colour and background. A tier ends before the first model that is
-    significantly worse than the tier's best model. The intervals of ranks on the right are
+    significantly worse than the tier's best model. The rank intervals on the right are
     simultaneous. ``result.to_frame()`` returns the plotted numbers.
 
     Parameters

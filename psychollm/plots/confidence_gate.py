@@ -1,4 +1,4 @@
-"""Plot of error rate against coverage, with the confidence gates."""
+"""Plot of error rate against coverage, with confidence gates (answering thresholds)."""
 
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,7 @@ _FEW = 10  # error rates of fewer answers are not drawn
 
 @plain_text()
 def plot_confidence_gate(result: "ConfidenceGate", *, ax: "Axes | None" = None) -> "Axes":
-    """Plot the error rate against coverage, with the gates of highest coverage in colour.
+    """Plot the error rate against coverage; the gates with the highest coverage are coloured.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def plot_confidence_gate(result: "ConfidenceGate", *, ax: "Axes | None" = None) 
 
 
 def _mark(ax: "Axes", result: "ConfidenceGate", gate: int, colour: str) -> None:
-    """Mark a gate, with a line up to the guaranteed bound on its error rate."""
+    """Mark a gate, with a line from its error rate up to the guaranteed bound."""
     x, y, upper = (float(one.flat[gate]) for one in (result.coverage, result.error, result.upper))
     ax.vlines(x, y, upper, color=colour, lw=1.2, zorder=4)
     told = (

@@ -137,8 +137,9 @@ _WHICH = ((0, "first", BLUE), (1, "second", DEEP_ORANGE), (2, "third", PURPLE), 
 def plot_sensitivity(result: "Sensitivity", *, ax: "Axes | None" = None) -> "Axes":
     """Draw the eigenvalues under each continuity correction, as proportions.
 
-    Differences in an eigenvalue between rows are due to the correction, not to the models. Points
-    to the left of zero are negative eigenvalues. ``result.shares`` contains the plotted numbers.
+    If an eigenvalue differs between rows, the difference is due to the correction, not to the
+    models. Points to the left of zero are negative eigenvalues. ``result.shares`` contains the
+    plotted numbers.
 
     Parameters
     ----------
@@ -191,7 +192,7 @@ _LEAST_LIMIT = 3.0
 def plot_residuals(
     result: "PairResiduals", *, order: FloatArray | None = None, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw standardised residuals of pairs; orange pairs agree more than expected from one factor.
+    """Draw standardised residuals; orange pairs agree more than expected under one factor.
 
     Under one factor, about one pair in twenty exceeds two standard errors. Dots mark pairs whose
     residual exceeds three standard errors. ``result.to_frame()`` returns the plotted numbers.
@@ -201,7 +202,7 @@ def plot_residuals(
     result : PairResiduals
         Result of `psychollm.factor.one_factor.residuals.pair_residuals`.
     order : array (k,), optional
-        Values to sort the models by, such as their thresholds.
+        Values by which the models are sorted, such as thresholds.
     ax : Axes, optional
         Axes to draw on; by default, a new figure is created.
 
@@ -263,7 +264,7 @@ def plot_matrix(
     limits : tuple of float
         Values at the ends of the colour bar.
     diverging : bool
-        Whether to use a diverging colour map with a neutral colour in the middle of the limits.
+        Whether to use a diverging colour map, with a neutral colour midway between the limits.
     marked : bool array (k, k), optional
         Cells to mark with a dot.
     ax : Axes, optional

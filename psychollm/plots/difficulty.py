@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @plain_text()
 def plot_difficulty(study: Difficulty, *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the score of every question against its out-of-sample prediction.
+    """Draw each question's factor score against its out-of-sample prediction.
 
     On the dashed line, prediction and score are equal. ``study.to_frame()`` returns the plotted
     numbers.

@@ -30,7 +30,7 @@ _ROOM = 0.06  # smallest proportion that is printed in its bar
 
 @plain_text()
 def plot_evaluation_card(result: "EvaluationCard", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the accuracies of each model and the interval of its rank, with the best model on top.
+    """Draw each model's accuracies and the interval of its rank, with the best model on top.
 
     The thick line is the interval of benchmark accuracy, which refers to the questions in the
     data. The thin line is the interval of generalised accuracy, which refers to the question

@@ -40,8 +40,8 @@ def plot_f_beta(result: "FBeta", *, ax: "Axes | None" = None) -> "Axes":
     A curve is solid where the model's F-beta exceeds the F-beta of always answering yes, and
     dotted elsewhere. Models that are best for some value of beta are coloured, and have bootstrap
     bands for these values of beta; the strip on top names them. The dashed and the dash-dotted
-    lines are the two baselines, each maximised over models. ``result.to_frame()`` returns the
-    plotted numbers.
+    lines are the two baselines, each of which is the maximum over models. ``result.to_frame()``
+    returns the plotted numbers.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def _baselines(ax: "Axes", result: "FBeta") -> None:
 
 
 def _winners_strip(ax: "Axes", result: "FBeta", colours: dict[int, str]) -> None:
-    """Label the best model of each range above the axes, without overlaps."""
+    """Write the name of the best model for each range of beta above the axes, without overlaps."""
     from matplotlib.patches import Rectangle
 
     low, high = np.log(result.betas.min()), np.log(result.betas.max())

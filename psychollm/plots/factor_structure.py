@@ -1,4 +1,4 @@
-"""Plot of loadings against thresholds, with the eigenvalues."""
+"""Plot of loadings against thresholds, with insets of eigenvalues and R squared."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -103,7 +103,7 @@ def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None)
 
 
 def _told(result: "Dimensionality", what: str, values: Iterable[str]) -> list[str]:
-    """Return the texts of the tooltips of the models' points."""
+    """Return the tooltip text for each model's point."""
     both = zip(result.labels, result.spectrum.correlation.thresholds, values, strict=True)
     return [f"{label}: threshold {number(tau)}, {what} {value}" for label, tau, value in both]
 

@@ -60,7 +60,8 @@ def plot_forest(
     Parameters
     ----------
     estimates : Estimate or sequence of Estimate
-        Values, intervals and reasons for missing values, of the same models in the same order.
+        Values, intervals and reasons for missing values; all estimates list the same models in the
+        same order.
     names : sequence of str, optional
         Names in the legend, by default the names of the estimates.
     reference : float, optional
@@ -69,11 +70,11 @@ def plot_forest(
         Indices of the models from top to bottom. By default, models are in descending order of the
         first estimate.
     strong : sequence of bool (models,), optional
-        Whether the name of each model is bold.
+        For each model, whether its name is bold.
     x : str
         Label of the horizontal axis.
     digits : int
-        Number of decimals in tooltips of reports.
+        Number of decimals in the tooltips of a report.
     ax : Axes, optional
         Axes to draw on; by default, a new figure is created.
 
@@ -149,7 +150,7 @@ def _rows(
 
 
 def _undefined_rows(ax: "Axes", estimate: "Estimate", rows: IntArray) -> None:
-    """Write the reason in the row of a model without a value."""
+    """Write the reason into the row of each model without a value."""
     for y, i in enumerate(rows):
         if not np.isfinite(estimate.value[i]):
             ax.axhline(y, color=RULE, lw=0.6, ls=":", zorder=0)

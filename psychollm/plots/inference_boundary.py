@@ -34,8 +34,8 @@ def plot_boundary_rates(study: "InferenceBoundary", *, ax: "Axes | None" = None)
     """Draw each model's pass rate by type of question, with intervals.
 
     Models are sorted by certainty inversion (the difference between the pass rates of two types of
-    questions), with the largest on top. Names of models with a significant inversion are bold.
-    ``study.to_frame()`` returns the plotted numbers.
+    questions), with the largest inversion on top. Names of models with a significant inversion are
+    bold. ``study.to_frame()`` returns the plotted numbers.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def plot_failures(
 ) -> "Axes":
     """Draw the proportion of each kind of failed response for every model.
 
-    The number of failed answers is printed next to each bar. A kind of response has the same
+    The number of failed answers is printed next to each bar. Each kind of response has the same
     colour for all types of questions.
 
     Parameters

@@ -45,8 +45,9 @@ def plot_item_curves(
 ) -> "Axes":
     """Draw characteristic or information curves of items over ability.
 
-    Selected items are coloured, and the others are grey. By default, up to eight items, from the
-    lowest to the highest slope, are coloured. `information` returns the plotted numbers.
+    Selected items are coloured, and the others are grey. By default, up to eight items whose
+    slopes range from the lowest to the highest are coloured. `information` returns the plotted
+    numbers.
 
     Parameters
     ----------
@@ -152,7 +153,7 @@ def plot_test_information(
 
 
 def _curves(fit: IRTFit) -> Information:
-    """Return the curves over a range that contains most difficulties."""
+    """Return the curves over a range of abilities that contains most item difficulties."""
     if not fit.fitted.any():
         msg = "fit: no item could be fitted, so there are no curves: see its `reasons`"
         raise ShapeError(msg)

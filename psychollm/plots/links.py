@@ -1,4 +1,4 @@
-"""Plots of scale totals against performance with one panel per condition."""
+"""Plots of questionnaire scale totals against performance, with one panel per condition."""
 
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ def plot_links(
     columns: int = 4,
     figure: "Figure | None" = None,
 ) -> "Figure":
-    """Draw scale totals against another variable in one panel per condition.
+    """Draw scale totals against another variable, with one panel per condition.
 
     Each point is a model.
 

@@ -49,7 +49,7 @@ def plot_loadings(
     solution : FactorSolution
         Result of `factor_analysis`.
     errors : LoadingErrors, optional
-        Result of `loading_errors` for the same solution, whose intervals are drawn.
+        Result of `loading_errors` for the same solution, from which intervals are drawn.
     ax : Axes, optional
         Axes to draw on; by default, a new figure is created.
 
@@ -96,7 +96,7 @@ def plot_loadings(
 
 
 def _grouped(loadings: FloatArray) -> IntArray:
-    """Return variables ordered by their main factor, then by their loading on it."""
+    """Return the variables sorted by their main factor, and then by the loading on that factor."""
     size = np.abs(loadings)
     return np.lexsort((-size.max(axis=1), size.argmax(axis=1)))
 

@@ -1,4 +1,4 @@
-"""Interactive marks of a figure, each with a tooltip text and the names of its models.
+"""Marks of a figure that show a tooltip and are linked to models.
 
 A plot stores the marks with its axes; a report overlays them on the figure, each with a
 ``<title>``.
@@ -25,7 +25,7 @@ _CORNERS = 60  # largest number of points of a curve
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """Mark of a plot: a point, a box with two given corners, a row of the axes, or a line."""
+    """Mark of a plot: a point, a box given by two corners, a row of the axes, or a line."""
 
     shape: Literal["point", "box", "row", "line"]
     at: FloatArray  # (points, 2) positions in units of the axes
@@ -50,7 +50,7 @@ def _keep(ax: "Axes", shape: Any, at: Any, text: str, models: Iterable[Any]) -> 
 def keep_points(
     ax: "Axes", x: Any, y: Any, texts: Iterable[str], models: Iterable[Any] = ()
 ) -> None:
-    """Store a mark per point; `models` lists the model, or a tuple of models, of each point."""
+    """Store a mark per point; `models` gives each point's model, or its tuple of models."""
     whose = [one if isinstance(one, tuple) else (one,) for one in models]
     for row, (across, up, text) in enumerate(zip(x, y, texts, strict=True)):
         if np.isfinite(across) and np.isfinite(up):
@@ -99,7 +99,7 @@ def keep_rows(
     *,
     digits: int = 2,
 ) -> None:
-    """Store a mark for every row of a forest, with all its estimates."""
+    """Store a mark for each row of a forest plot, with all estimates of the row."""
     for y, i in enumerate(rows):
         label = estimates[0].labels[i]
         both = zip(names, estimates, strict=True)

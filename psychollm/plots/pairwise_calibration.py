@@ -39,11 +39,11 @@ def plot_pairwise_calibration(
 ) -> "Axes":
     """Draw observed against expected differences in correctness of pairs of models.
 
-    Each point is an ordered pair of models; it describes the questions that the first model
-    answered with yes and the second with no. The size of a point represents its number of
-    questions. The expected difference assumes no self-knowledge; on the line y = x, confidence
-    adds no information. The cross is the pooled value with its interval. ``result.to_frame()``
-    returns the plotted numbers.
+    Each point is an ordered pair of models, for the questions that the first model answered with
+    yes and the second with no. The size of a point represents its number of questions. The
+    expected difference assumes no self-knowledge; on the line y = x, confidence adds no
+    information. The cross is the pooled value with its interval. ``result.to_frame()`` returns the
+    plotted numbers.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def plot_pairwise_calibration(
 
 
 def _pooled(ax: "Axes", result: "PairwiseCalibration") -> None:
-    """Draw the pooled value with the interval of its excess over the expected value."""
+    """Draw the pooled value, with the interval of its difference from the expected value."""
     x, low, high = result.pooled_expected, *result.pooled_excess_interval
     if not np.isfinite(x):
         return
@@ -121,7 +121,7 @@ def plot_individuation(
     strong: Sequence[bool] | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw the AUROC of each model's self-report and of the factor score.
+    """Draw the AUROC of each model's self-report and of its factor score.
 
     The plot shows three values with bootstrap intervals: the self-report, the factor score
     dichotomised at the model's own yes rate, and the continuous factor score. The self-report and
@@ -133,7 +133,7 @@ def plot_individuation(
     result : Individuation
         Result of `psychollm.calibration.individuation`.
     strong : sequence of bool (models,), optional
-        Whether the name of each model is bold. By default, names are bold if the self-report is
+        For each model, whether its name is bold. By default, names are bold if the self-report is
         significantly better than the factor score at equal yes rates.
     ax : Axes, optional
         Axes to draw on; by default, a new figure is created.

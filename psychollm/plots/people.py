@@ -1,4 +1,4 @@
-"""Plot of scores of models, with a band of human scores."""
+"""Plot of models' scores, with a band for human scores."""
 
 from typing import TYPE_CHECKING
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 def plot_people(part: "PeopleScore", *, name: str = "score", ax: "Axes | None" = None) -> "Axes":
     """Draw the score of each model and the distribution of people's scores.
 
-    The line and the dark band are the mean score of people with its interval. The light band
-    extends one SD of people's scores to either side of the mean. Each tick at the bottom is one
+    The line and the dark band show people's mean score and its interval. The light band extends
+    from one SD of people's scores below the mean to one SD above. Each tick at the bottom is one
     person's score.
 
     Parameters
     ----------
     part : PeopleScore
-        One of the scores in the result of `beside_people`.
+        Comparison of one score, from the result of `beside_people`.
     name : str
         Name of the score.
     ax : Axes, optional

@@ -36,7 +36,7 @@ def plot_posterior_forest(
     x: str = "",
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw posterior estimates with 50 % intervals and with intervals at the estimate's own level.
+    """Draw posterior estimates with 50 % intervals and with intervals at the level of the result.
 
     The density of the posterior draws is above each interval. With more than sixty rows, only the
     thirty highest and the thirty lowest rows are drawn. ``to_frame()`` and ``draws`` contain the

@@ -28,11 +28,11 @@ _PARTED = 100  # number of groups above which no backgrounds are drawn
 
 @plain_text()
 def plot_question_audit(result: "QuestionAudit", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the probability of a fault for each suspicious question, in the order of the table.
+    """Draw each suspicious question's probability of a fault, in the order of the table.
 
     Filled marks are questions whose most likely fault is a wrong key. Grey backgrounds separate
-    groups of questions. Coloured backgrounds mark runs of miskeyed items, each of which is
-    labelled with its first item.
+    groups of questions. Coloured backgrounds mark runs of miskeyed items; each run is labelled
+    with its first item.
 
     Parameters
     ----------

@@ -156,7 +156,7 @@ def _thinned(size: int) -> Any:
 
 
 def _histogram(values: FloatArray, n: FloatArray) -> FloatArray:
-    """Return one bar per distinct confidence if there are few values, otherwise counts in bins."""
+    """Return one bar per distinct confidence if there are few, otherwise one bar per bin."""
     if values.size <= _MOST_SPIKES:
         return _wide(values, values, n)
     height, edges = np.histogram(values, bins=_MOST_SPIKES, range=(0.0, 1.0), weights=n)
@@ -164,7 +164,7 @@ def _histogram(values: FloatArray, n: FloatArray) -> FloatArray:
 
 
 def _wide(lower: FloatArray, upper: FloatArray, n: FloatArray) -> FloatArray:
-    """Return edges and heights of bars, with a visible width for bars of zero width."""
+    """Return edges and heights of bars; bars of zero width are widened to be visible."""
     half = np.where(upper > lower, 0.0, 0.008)
     return np.column_stack([lower - half, upper + half, n])
 
@@ -215,9 +215,9 @@ def plot_reliability(
     error : BinnedCalibrationError or SmoothCalibrationError, optional
         Calibration error to print in the diagram, with its expectation under calibration.
     band : {"consistency", "confidence", "both", "none"}
-        "consistency" is the band around the diagonal that contains most curves of calibrated
-        models (`Corp` only). "confidence" is the confidence band around the curve, which is not
-        available for bins.
+        "consistency" is the band around the diagonal in which most curves of calibrated models lie
+        (`Corp` only). "confidence" is the confidence band around the curve, which is not available
+        for bins.
     ax : Axes, optional
         Axes to draw on; by default, a new figure is created.
 
@@ -276,9 +276,9 @@ def plot_reliability_grid(
     error : BinnedCalibrationError or SmoothCalibrationError, optional
         Calibration error to print in the diagram, with its expectation under calibration.
     band : {"consistency", "confidence", "both", "none"}
-        "consistency" is the band around the diagonal that contains most curves of calibrated
-        models (`Corp` only). "confidence" is the confidence band around the curve, which is not
-        available for bins.
+        "consistency" is the band around the diagonal in which most curves of calibrated models lie
+        (`Corp` only). "confidence" is the confidence band around the curve, which is not available
+        for bins.
     columns : int
         Number of diagrams per row.
     figure : Figure, optional
@@ -331,7 +331,7 @@ def _labels(result: Reliability) -> tuple[Any, ...]:
 
 
 def _key(result: Reliability, band: Band) -> list[Any]:
-    """Return the legend entries for the curve, its points and the bands."""
+    """Return the legend entries for the curve, the points and the bands."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

@@ -1,4 +1,4 @@
-"""Risk-coverage curves, which show the error rate if a model answers only when confident."""
+"""Risk-coverage curves, which show the error rate of a model that answers only when confident."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -50,9 +50,8 @@ def plot_risk_coverage(
     At coverage 1, every question is answered. The dashed line is the expected curve for
     uninformative confidence; the dotted line is the curve for the best possible order of answers.
     With up to three models, every model has both baselines and a band. With more than three
-    models, only the model with the lowest AURC has baselines and a band, but
-    `plot_risk_coverage_grid` draws them for every model. ``result.to_frame()`` returns the plotted
-    numbers.
+    models, only the model with the lowest AURC has baselines and a band. `plot_risk_coverage_grid`
+    draws these for every model. ``result.to_frame()`` returns the plotted numbers.
 
     Parameters
     ----------
@@ -68,7 +67,7 @@ def plot_risk_coverage(
     Raises
     ------
     LabelError
-        If the model is not in the result.
+        If a model is not in the result.
 
     Examples
     --------
@@ -184,7 +183,7 @@ def _keep(ax: "Axes", result: "RiskCoverage", row: int) -> None:
 
 
 def _top(result: "RiskCoverage", drawn: IntArray) -> float:
-    """Return an upper limit of the error rate that ignores noisy rates of very few answers."""
+    """Return an upper axis limit that ignores noisy error rates based on very few answers."""
     settled = answered(result)[
         np.ix_(drawn, result.coverages >= min(_SETTLED, result.coverages[-1]))
     ]

@@ -59,7 +59,7 @@ def plot_scree(
     first: int = 12,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw observed eigenvalues with the 90 % range of the replicates of each null distribution.
+    """Draw observed eigenvalues, with the 90 % range of each null distribution's replicates.
 
     The method ``to_frame`` of each null distribution returns the plotted numbers.
 
@@ -124,7 +124,7 @@ def _told(shown: Sequence[Null], stop: int) -> list[str]:
 
 
 def _null_of(one: "Null | ParallelAnalysis") -> Null:
-    """Return the null distribution of a parallel analysis, or a null distribution unchanged."""
+    """Return the null distribution of a parallel analysis; return other nulls unchanged."""
     if isinstance(one, Null):
         return one
     return Null.compare(
@@ -164,7 +164,7 @@ def inset(inner: "Axes", title: str) -> "Axes":
 
 @plain_text()
 def plot_retention(result: Retention, *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the number of factors that each rule retains; the most frequent number is shaded.
+    """Draw the number of factors that each retention rule suggests, with the most frequent shaded.
 
     ``plot_scree(result.parallel)`` draws the eigenvalues. ``result.to_frame()`` returns the
     plotted numbers.

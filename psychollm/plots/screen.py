@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @plain_text()
 def plot_screen(result: "Screen", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the AUROC of yes and no answers against yes rates; flagged models are labelled.
+    """Draw the AUROC of yes-no answers against yes rates; flagged models are labelled.
 
     If correctness is unknown, the models are drawn in a single row. ``result.to_frame()`` returns
     the plotted numbers and the reasons.

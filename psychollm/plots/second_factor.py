@@ -40,7 +40,7 @@ def plot_second_factor(
     """Draw second loadings against thresholds, with the 90 % range under each null distribution.
 
     The sign of a component is arbitrary. Each replicate gets the sign that agrees best with the
-    data, which slightly shifts null loadings towards the observed loadings.
+    data. This slightly shifts null loadings towards the observed loadings.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def plot_second_factor(
 
 
 def aligned(draws: FloatArray, observed: FloatArray) -> FloatArray:
-    """Reverse replicates whose loadings correlate negatively with the observed loadings."""
+    """Reverse the sign of replicates that correlate negatively with the observed loadings."""
     away = draws @ observed < 0
     return np.asarray(np.where(away[:, None], -draws, draws))
 
@@ -125,9 +125,9 @@ def plot_null(
     null : Null
         Result of `permutation_null` or `one_factor_null`.
     entry : int
-        Index of the entry of the statistic, from 0.
+        Index of the statistic's entry, counted from 0.
     name : str, optional
-        Name of the value, by default the name of the statistic.
+        Name of the plotted value, by default the name of the statistic.
     ax : Axes, optional
         Axes to draw on; by default, a new figure is created.
 

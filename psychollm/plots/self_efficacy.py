@@ -34,9 +34,10 @@ _REACH = 0.27  # vertical extent of the markers in one row
 def plot_self_efficacy(study: "SelfEfficacyStudy", *, ax: "Axes | None" = None) -> "Axes":
     """Draw the mean total of each model under each condition, with people's totals if available.
 
-    Bars are Student's t intervals over repeats of a model. A mark has no bar if the model has one
-    administration or identical repeats. The axis is the full range of the scale; the band extends
-    one SD to either side of people's mean score. ``study.totals`` contains the plotted numbers.
+    Bars are Student's t intervals over a model's repeated administrations. A mark has no bar if
+    the model has one administration or identical repeats. The axis covers the full range of the
+    scale. The band extends one SD to either side of people's mean score. ``study.totals`` contains
+    the plotted numbers.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ def _series(ax: "Axes", study: "SelfEfficacyStudy", rows: list[Any], series: int
 
 
 def _people(ax: "Axes", parts: "list[PeopleScore]") -> None:
-    """Draw the band of people's scores if all conditions have the same scores, as in a norm."""
+    """Draw the band of people's scores if these are the same for all conditions."""
     means = {float(one.baseline.value[0]) for one in parts}
     if len(means) == 1:
         mean, sd = means.pop(), parts[0].sd

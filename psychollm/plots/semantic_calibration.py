@@ -31,11 +31,11 @@ def plot_semantic_calibration(
     columns: int = 4,
     figure: "Figure | None" = None,
 ) -> "Figure":
-    """Draw accuracy against the proportion of the largest class, with one panel per arm.
+    """Draw accuracy against the proportion of samples in the largest class, one panel per arm.
 
-    A ring represents all questions with the same proportion; its area increases with their number.
-    The grey line and band show the expectation for a calibrated model with the same number of
-    samples. The line is below the diagonal, because the largest of several proportions
+    A ring represents all questions with the same proportion; its area increases with the number of
+    questions. The grey line and band show the expectation for a calibrated model with the same
+    number of samples. The line is below the diagonal, because the largest of several proportions
     overestimates its probability. ``study.curves()`` returns the plotted numbers.
 
     Parameters

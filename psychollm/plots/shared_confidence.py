@@ -72,7 +72,7 @@ def plot_shared_confidence(
     result : SharedConfidence
         Result of `shared_confidence`.
     figure : str
-        "overview" for the four main figures, or the name of one figure.
+        Name of a figure, or "overview" for the four main figures.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Panels that show the same plot for every model on common scales."""
+"""Panels that show the same plot for each model, on common scales."""
 
 from collections.abc import Callable, Sequence
 from textwrap import fill
@@ -96,7 +96,7 @@ def _above(ax: "Axes", text: str, points: float, size: float, colour: str, weigh
 
 
 def say(ax: "Axes", reason: str, at: tuple[float, float]) -> None:
-    """Write a reason into a panel, with line breaks at the panel's width."""
+    """Write a reason into an empty panel, wrapped at the panel's width."""
     text = ax.text(
         *at,
         fill(reason, _LINE),

@@ -119,7 +119,7 @@ def draw_line(ax: "Axes", study: SteeringMatch) -> None:
 
 
 def _corner(ax: "Axes", text: str, study: SteeringMatch) -> None:
-    """Write a number into the corner of the axes that the line does not cross."""
+    """Write a number into a corner of the axes that the line does not cross."""
     if study.best.line.slope > 0:
         write(ax, 0.98, 0.03, text, "right bottom")
     else:
@@ -157,7 +157,7 @@ def draw_agreement(ax: "Axes", study: SteeringMatch) -> None:
 
 
 def draw_worth(ax: "Axes", study: SteeringMatch, which: str) -> None:
-    """Draw a main statistic of the direction and the controls, with its null distribution."""
+    """Draw a main statistic for the direction and its controls, with the null distribution."""
     column = HEADLINES.index(which)
     draws = study.null.draws[:, column]
     known = draws[np.isfinite(draws)]

@@ -1,4 +1,4 @@
-"""Type-2 ROC curves, which plot rates of confident correct against confident wrong answers."""
+"""Type-2 ROC curves: rates of confidence when correct against rates of confidence when wrong."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,7 @@ def plot_type2_roc(
     highlight: Sequence[Any] | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw type-2 ROC curves, with the hit rate against the false-alarm rate of each model.
+    """Draw each model's type-2 ROC curve (hit rate against false-alarm rate).
 
     The dashed line is the expected curve for uninformative confidence. The legend lists the AUROC
     of each curve with its interval, or the reason why a curve is missing, with the best model
@@ -51,7 +51,7 @@ def plot_type2_roc(
     Raises
     ------
     LabelError
-        If the model is not in the result.
+        If a model is not in the result.
 
     Examples
     --------

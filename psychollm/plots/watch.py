@@ -1,4 +1,4 @@
-"""Plot of the evidence that a watched model has changed, at each look at the data."""
+"""Plot of the evidence that a monitored model has changed, at each interim analysis."""
 
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ _LEAST, _MOST = 1e-2, 1e6  # limits of the evidence axis
 
 @plain_text()
 def plot_watch(watch: "Watch", *, ax: "Axes | None" = None) -> "Axes":
-    """Plot the evidence that a model's answers have changed, at each look at the data.
+    """Plot the evidence that a model's answers have changed, at each interim analysis.
 
     Parameters
     ----------

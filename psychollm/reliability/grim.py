@@ -10,7 +10,7 @@ If :math:`n \ge 10^d`, every rate passes the test. If n is smaller, a rate that 
 fails with probability about :math:`1 - n / 10^d`.
 
 The appropriate n depends on the reported rate. With 30 questions in 3 runs, pooled rates are
-multiples of 1/90; if all runs have the same answers, they are multiples of 1/30.
+multiples of 1/90, or of 1/30 if all runs have the same answers.
 
 References
 ----------
@@ -64,7 +64,7 @@ class Grim(Result):
 
 
 def grim(rate: Any, n: Any, *, digits: int | None = None, scale: float = 1.0) -> Grim:
-    """Test whether reported rates are possible as whole numbers out of n (GRIM test).
+    """Test whether reported rates are possible for n outcomes (GRIM test).
 
     Parameters
     ----------
@@ -89,13 +89,11 @@ def grim(rate: Any, n: Any, *, digits: int | None = None, scale: float = 1.0) ->
     CodeError
         If a rate is not a number.
     OptionError
-        If n, digits or scale are not positive numbers.
+        If `n`, `digits` or `scale` is not positive.
     ShapeError
         If the number of values of n is neither one nor the number of rates.
 
-    Notes
-    -----
-    The test accepts rounding of halves up, down or to even.
+    Notes ----- The test accepts halves rounded up, down or to even.
 
     References
     ----------
@@ -169,7 +167,7 @@ def _decimals(text: Any) -> int:
 
 
 def _digits(texts: AnyArray, digits: int | None) -> IntArray:
-    """Return each rate's decimals: `digits`, decimals of the text, or the maximum for numbers."""
+    """Return each rate's number of decimals: `digits`, that of its text, or the largest one."""
     if digits is not None:
         return np.full(texts.size, check_count("digits", digits, low=0), dtype=np.int64)
     decimals = np.array([_decimals(text) for text in texts], dtype=np.int64)
@@ -196,6 +194,6 @@ def _sizes(n: Any, rates: int) -> IntArray:
 
 
 def _shown(values: FloatArray, digits: IntArray) -> FloatArray:
-    """Round each value to its decimals."""
+    """Round each value to its number of decimals."""
     rounded = [round(float(v), int(d)) for v, d in zip(values, digits, strict=True)]
     return np.array(rounded, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Layer 7: reports, which are self-contained HTML pages, one per study."""
+"""Layer 7: reports of studies as self-contained HTML pages."""
 
 from psychollm._base.lazy import load_lazily
 

@@ -1,4 +1,4 @@
-"""Figures as inline SVG, without external references or duplicate names."""
+"""Figures as inline SVG, without external references or duplicate identifiers."""
 
 import re
 from collections import Counter
@@ -51,14 +51,14 @@ def house_style() -> Iterator[None]:
 
 
 def draw_figure(drawing: Drawing, models: Sequence[Any] = ()) -> Figure:
-    """Convert a drawing to inline SVG with its marks; `models` are the models of the page."""
+    """Convert a drawing to inline SVG with its marks, given the `models` on the page."""
     svg = written(drawn_by(drawing), key=drawing.key, title=drawing.title, models=models)
     return replace(svg, caption=drawing.caption)
 
 
 @house_style()
 def drawn_by(drawing: Drawing) -> "Canvas":
-    """Draw a figure at the size of its plot without pyplot."""
+    """Draw a figure without pyplot, at the size that the plot requires."""
     module, _, name = drawing.plot.rpartition(".")
     own = module.startswith("studies.")
     plot = view(module if own else f"plots.{module}".removesuffix("."), name)
@@ -91,7 +91,7 @@ def written(figure: "Canvas", *, key: str, title: str, models: Sequence[Any] = (
 
 
 def inline_svg(text: str, *, title: str, key: str) -> str:
-    """Convert the text of an SVG file to an element of a page."""
+    """Convert the text of an SVG file to an HTML page element."""
     text = text[text.index("<svg") :]
     for pattern, new in _REPLACEMENTS:
         text = pattern.sub(new, text)
@@ -105,7 +105,7 @@ def inline_svg(text: str, *, title: str, key: str) -> str:
 
 
 def _with_unique_names(text: str, key: str) -> str:
-    """Prefix every name in the SVG with the key, and number further elements of the same name."""
+    """Prefix every identifier in the SVG with the key, and number repeated identifiers."""
     seen: Counter[str] = Counter()
 
     def named(match: "re.Match[str]") -> str:

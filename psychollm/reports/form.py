@@ -1,4 +1,4 @@
-"""Form that shows the models' prompts to a person on one page without network access."""
+"""HTML form that presents the models' prompts to a person, without network access."""
 
 import json
 import re
@@ -23,7 +23,7 @@ _IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 def write_form(
     prompts: Iterable[Prompt], path: str | PathLike[str], *, title: str = "Questions"
 ) -> Path:
-    """Write a form on which a person answers the same prompts as models.
+    """Write an HTML form in which a person answers the same prompts as the models.
 
     The page shows one prompt after the other, stores answers in the browser, and saves them to a
     file that `read_people` reads. The page makes no network requests.

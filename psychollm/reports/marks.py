@@ -1,8 +1,8 @@
-"""Interactive marks, drawn over the figure of a plot.
+"""Interactive marks, drawn over a figure.
 
 Marks are invisible circles, boxes and lines in the SVG of the figure, each with a ``<title>``.
-Browsers show the title as a tooltip without a script. The script of the page highlights all marks
-of a model together.
+Browsers show the title as a tooltip without a script. The page's script highlights all marks of a
+model together.
 """
 
 from collections.abc import Mapping, Sequence

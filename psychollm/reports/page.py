@@ -1,4 +1,4 @@
-"""Parts of a report, and its rendering to one file."""
+"""Parts of a report, and functions that write it to one file."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ _MARKUP = re.compile(r"(<(svg|script|style|pre|code)\b.*?</\2>|<[^>]*>)", re.DOT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A section with a question, its answer in words, and figures and tables."""
+    """A section with a question, a verbal answer, figures and tables."""
 
     title: str
     key: str

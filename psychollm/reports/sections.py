@@ -1,4 +1,4 @@
-"""Conversion of findings to sections of a page with figures and tables."""
+"""Conversion of findings to page sections with figures and tables."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ def sections_of(
 
 
 def _titled(layout: Layout, finding: Finding) -> Finding | None:
-    """Return a finding with its section's title; None if it is only at the top of the page."""
+    """Return a finding with its section's title, or None if only the top of the page shows it."""
     title = layout.sections.get(finding.key, "") or finding.question or "Findings"
     title = title.removesuffix(":").strip()
     if finding.key != VERDICT:
@@ -37,7 +37,7 @@ def _titled(layout: Layout, finding: Finding) -> Finding | None:
 
 
 def section(finding: Finding, models: Sequence[Any] = ()) -> Section:
-    """Return the section of a finding, with its exhibits."""
+    """Return the section of a finding, with its figures and tables."""
     listings = [
         (one, table)
         for one in finding.exhibits

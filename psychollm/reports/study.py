@@ -1,4 +1,4 @@
-"""Report of a study, structured by the study's layout."""
+"""Report of a study, arranged by the study's layout."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -38,16 +38,16 @@ def write_report(
     path : path
         File to write; its folder is created.
     source : str
-        Python code that creates the data, which is shown with the call.
+        Python code that creates the data; the report shows it with the call.
     options : str
-        Code of the arguments for resampling, coverage and seed, which is shown in the call.
+        Code of the arguments for resampling, coverage and seed; the report shows it in the call.
     smallest : SmallestEffects
         Smallest effects of interest, for the conclusions of the page.
     simulated : bool
         Whether to label the data as simulated; data simulated by this library are always labelled.
     details : mapping, optional
-        Further arguments of some pages, which are ``curves`` for a calibration panel, and
-        ``texts`` and ``fdr`` for a question audit.
+        Further arguments for some pages: ``curves`` for a calibration panel, and ``texts`` and
+        ``fdr`` for a question audit.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def report_text(
 
 
 def layout_of(study: Any) -> Layout:
-    """Return the layout of a study's page, which by default shows the findings."""
+    """Return the layout of a study's page; the default layout shows the findings."""
     folder = folder_of(study)
     if folder and find_spec(f"psychollm.{folder}.page"):
         pages: Mapping[str, Layout] = import_module(f"psychollm.{folder}.page").PAGES
@@ -138,6 +138,6 @@ def layout_of(study: Any) -> Layout:
 
 
 def _words(name: str) -> list[str]:
-    """Split a name at its capitals; "StateProbe" has two words."""
+    """Split a name before each capital letter, such as "StateProbe" into two words."""
     spaced = "".join(f" {one}" if one.isupper() else one for one in name)
     return spaced.split()

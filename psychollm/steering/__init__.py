@@ -1,4 +1,4 @@
-"""Hidden states of a causal model on this machine, and the effects of steering them.
+"""Hidden states of a local causal language model, and the effects of steering them.
 
 `hidden_states` returns the states and the model's own answers. `difference_of_means` and similar
 functions estimate a `Direction` from hidden states. `steer` adds a direction while the model runs,

@@ -32,7 +32,7 @@ def transformers() -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Anatomy:
-    """Properties of a model that are known without running it."""
+    """Properties of a model that can be read without running it."""
 
     model: Any  # the causal model without wrappers
     blocks: tuple[Any, ...]  # the model's decoder layers
@@ -51,7 +51,7 @@ class Anatomy:
 
     @property
     def hooked(self) -> bool:
-        """Whether hooks, such as the hooks of `steer`, read or change the states."""
+        """Whether hooks (for example, those of `steer`) read or change the states."""
         watched = (self.stem, *self.blocks)
         return any(one._forward_hooks or one._forward_pre_hooks for one in watched)
 
@@ -83,7 +83,7 @@ class Anatomy:
 
 
 def decoder_layers(model: Any) -> tuple[Any, ...]:
-    """Return the decoder layers of a causal transformers model, with the first layer at index 0.
+    """Return the decoder layers of a causal language model from the transformers library.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def _text_config(model: Any) -> Any:
 
 
 def _stack(model: Any) -> tuple[str, Any]:
-    """Return the path and the list of the decoder layers."""
+    """Return the path of the module list of decoder layers, and the list."""
     nn = torch().nn
     depth = int(_text_config(model).num_hidden_layers)
     stacks = [

@@ -1,4 +1,4 @@
-"""Directions in the state space of a model, with arithmetic, files and metadata."""
+"""Directions in a model's state space, with arithmetic, file export and metadata."""
 
 import json
 from collections.abc import Mapping
@@ -21,10 +21,10 @@ _FORMAT = "psychollm.direction.1"
 class Direction(Result):
     """One vector per layer, in units of the mean norm of the layer's state.
 
-    The dose, or steering strength, is the length of the added vector in units of the layer's mean
-    norm. Adding a vector of length one moves the state by the mean norm of the layer's states.
-    Therefore, doses are comparable between layers and models. Directions of one model can be
-    scaled, added and subtracted: ``0.2 * d``, ``a + b``, ``a - b``, ``-d``.
+    The dose, or steering strength, is the length of the added vector in units of the mean norm of
+    the layer's state. Adding a vector of length one moves the state by the mean norm of the
+    layer's states. Therefore, doses are comparable between layers and models. Directions of one
+    model can be scaled, added and subtracted: ``0.2 * d``, ``a + b``, ``a - b``, ``-d``.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Direction(Result):
 
     @property
     def doses(self) -> FloatArray:
-        """Dose of each vector, that is, its length (layers,)."""
+        """Dose, that is, length of each vector (layers,)."""
         return np.asarray(np.linalg.norm(self.vectors.astype(np.float64), axis=1))
 
     def place(self, layer: int) -> int:

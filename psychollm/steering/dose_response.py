@@ -1,4 +1,4 @@
-"""A model's answers at each strength of a direction, from which steering effects are estimated."""
+"""A model's answers at each steering strength, for estimating steering effects."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -133,7 +133,7 @@ class DoseResponse(Result):
     def by_strength(self) -> "pd.DataFrame":
         """Return one row per strength with yes rate, probability mass and ``order``.
 
-        ``order`` is Spearman's correlation of the margins with the margins of the unsteered model.
+        ``order`` is Spearman's correlation of the margins with the unsteered model's margins.
         """
         import pandas as pd
 
@@ -173,7 +173,7 @@ class LayerScan(Result):
         Raises
         ------
         InputError
-            If the layer was not swept.
+            If the layer is not in the scan.
         """
         if layer not in self.layers:
             msg = f"layer {layer} was not swept: choose from {self.layers}"
@@ -224,7 +224,7 @@ class DirectionScan(Result):
         return self.responses[self.names.index(name)]
 
     def besides(self, name: str) -> dict[str, DoseResponse]:
-        """Return the results of all other directions by name, as controls of the given direction.
+        """Return the results of all other directions by name, as controls for the given direction.
 
         Raises
         ------

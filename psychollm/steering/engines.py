@@ -1,4 +1,4 @@
-"""Three methods that compute answers at many strengths, from the slowest to the fastest.
+"""Three methods for computing answers at many steering strengths, from slowest to fastest.
 
 `Whole` runs one full forward pass per strength. `UpperLayers` and `LastToken` reuse results that
 do not depend on the strength.
@@ -8,7 +8,7 @@ that only the layers above are computed again. The common prefix of all prompts 
 computed once per strength.
 
 `LastToken` requires that only the last token is steered, so that all earlier tokens keep their
-keys and values in every layer. With `LastToken`, each strength is one more copy of the last token
+keys and values in every layer. With `LastToken`, each strength has its own copy of the last token
 at the same position. A copy attends to the earlier tokens and itself, but not to other copies, so
 one pass computes many strengths.
 
@@ -51,7 +51,7 @@ _AT_ONCE = 32  # number of strengths per pass for each prompt of a batch
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Steering:
-    """The sites to steer, one at a time, each with a layer and a vector."""
+    """The sites to steer (each a layer and a vector), which are steered one at a time."""
 
     asked: Asked
     layers: tuple[int, ...]  # (sites,)
@@ -195,7 +195,7 @@ class LastToken:
 
     @staticmethod
     def possible(steering: Steering) -> bool:
-        """Return whether model and options allow this method, as far as is known in advance."""
+        """Return whether this method is possible, as far as model and options show in advance."""
         body = steering.asked.body
         longest = max(map(len, steering.asked.encoded.rows))
         far = body.window is not None and longest >= body.window
@@ -222,7 +222,7 @@ class LastToken:
         return np.empty((2, len(prompts))) if self._base is None else self._base
 
     def _fan(self, opened: Opened, earlier: Pairs, site: int, strengths: FloatArray) -> FloatArray:
-        """Return the answers (2, strengths, prompts), computed in one pass."""
+        """Return the answers (2, strengths, prompts) from a single pass."""
         t, body, layer = torch(), self.it.asked.body, self.it.layers[site]
         output = opened.outputs[layer]
         state = hidden_of(output)[:, -1:]
@@ -258,7 +258,7 @@ def _apart(mask: Any, n: int, dtype: Any) -> Any:
 
 
 def _numbers(asked: Asked, logits: Any) -> FloatArray:
-    """Return log P(yes) and log P(no) as the two rows of an array."""
+    """Return an array with log P(yes) and log P(no) as its two rows."""
     answers = read_answers(logits, asked.tokens)
     return np.stack([values.cpu().numpy().astype(np.float64) for values in answers])
 

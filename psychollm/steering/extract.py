@@ -1,4 +1,4 @@
-r"""Estimators of directions: difference of means, discriminant, principal component and probe.
+r"""Estimators of steering directions: difference of means, discriminant, component and probe.
 
 Let :math:`\mu_1` and :math:`\mu_0` be the mean states of prompts answered yes and no, in d
 dimensions. Let :math:`S` be the pooled covariance of the states within the two groups, with mean
@@ -12,9 +12,9 @@ variance :math:`s = \mathrm{tr}(S) / d`. The directions are
 
 Equation (1) is the difference in means between prompts answered yes and prompts answered no.
 Equation (2) is a linear discriminant whose covariance is shrunk towards a multiple of the
-identity. The linear discriminant separates prompts answered yes and no better if the variance of
-states differs between directions. With :math:`\gamma = 1`, equation (2) is proportional to
-equation (1).
+identity. The linear discriminant separates prompts answered yes and no better than (1) if the
+variance of states differs between directions. With :math:`\gamma = 1`, equation (2) is
+proportional to equation (1).
 
 References
 ----------
@@ -45,7 +45,7 @@ def difference_of_means(
     shrinkage: float | None = None,
     min_class: int = 10,
 ) -> Direction:
-    """Return the direction from prompts answered no to prompts answered yes.
+    """Return the direction from the mean state of prompts answered no to prompts answered yes.
 
     Parameters
     ----------
@@ -56,9 +56,9 @@ def difference_of_means(
         The default is the model's own answers or, with `quantile`, its margin (log odds of yes
         against no).
     quantile : float, optional
-        Proportion of prompts whose scores are highest and count as yes; the same proportion with
-        the lowest scores counts as no. Use `quantile` for models that almost always give one
-        answer.
+        Proportion of prompts, those with the highest scores, that count as yes; the same
+        proportion with the lowest scores counts as no. Use `quantile` for models that almost
+        always give one answer.
     shrinkage : float, optional
         Shrinkage parameter gamma in equation (2), above 0 and at most 1. None gives the difference
         of means, equation (1).
@@ -115,9 +115,9 @@ def principal_component(
         The default is the model's own answers. The response determines only the sign of the
         direction and the selection of prompts.
     quantile : float, optional
-        Proportion of prompts whose scores are highest and count as yes; the same proportion with
-        the lowest scores counts as no. Use `quantile` for models that almost always give one
-        answer.
+        Proportion of prompts, those with the highest scores, that count as yes; the same
+        proportion with the lowest scores counts as no. Use `quantile` for models that almost
+        always give one answer.
     min_class : int
         Minimum number of prompts in each of the two classes.
 
@@ -171,9 +171,9 @@ def logistic_probe(
         The default is the model's own answers or, with `quantile`, its margin (log odds of yes
         against no).
     quantile : float, optional
-        Proportion of prompts whose scores are highest and count as yes; the same proportion with
-        the lowest scores counts as no. Use `quantile` for models that almost always give one
-        answer.
+        Proportion of prompts, those with the highest scores, that count as yes; the same
+        proportion with the lowest scores counts as no. Use `quantile` for models that almost
+        always give one answer.
     penalty : float
         Penalty on the squared coefficients, with states in units of their mean norm.
     min_class : int
@@ -238,9 +238,9 @@ def shuffled_direction(
         The default is the model's own answers or, with `quantile`, its margin (log odds of yes
         against no).
     quantile : float, optional
-        Proportion of prompts whose scores are highest and count as yes; the same proportion with
-        the lowest scores counts as no. Use `quantile` for models that almost always give one
-        answer.
+        Proportion of prompts, those with the highest scores, that count as yes; the same
+        proportion with the lowest scores counts as no. Use `quantile` for models that almost
+        always give one answer.
     min_class : int
         Minimum number of prompts in each of the two classes.
     rng : Generator or int, optional
@@ -286,7 +286,7 @@ def random_direction(like: Direction | HiddenStates, *, rng: RandomState = None)
     Parameters
     ----------
     like : Direction or HiddenStates
-        Object that sets the layers, the hidden size and the unit of dose. If the object is a
+        Object that determines the layers, the hidden size and the unit of dose. If the object is a
         direction, it also sets the length.
     rng : Generator or int, optional
         Random generator or seed of the direction.
@@ -332,7 +332,7 @@ def _made(
     min_class: int,
     order: np.random.Generator | None = None,
 ) -> Direction:
-    """Return the direction that `vector` estimates from the states of each layer."""
+    """Return a direction, with the vector that `vector` estimates from each layer's states."""
     known = as_states(states)
     answers = _answers(known, response, scored=quantile is not None)
     kept, yes = _split(answers, quantile, check_count("min_class", min_class))
@@ -410,7 +410,7 @@ def _split(
 
 
 def _whitened(x: FloatArray, yes: BoolArray, difference: FloatArray, gamma: float) -> FloatArray:
-    """Return the difference of means multiplied by the inverse shrunk covariance, as in (2)."""
+    """Return the difference of means times the inverse of the shrunk covariance, as in (2)."""
     within = np.concatenate([x[group] - x[group].mean(axis=0) for group in (yes, ~yes)])
     n, width = len(within), x.shape[1]
     sphere = gamma * (within**2).sum() / (n * width)

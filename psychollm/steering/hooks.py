@@ -45,9 +45,8 @@ def steer(
     layer : int or sequence of int
         Layers whose output is steered, counted from 0.
     positions : {"prompt_last", "generated", "all"}
-        Tokens to steer, which are the last token of the prompt, the tokens after it, or all
-        tokens. A pass is a prompt if it is the first in the context or does not continue an
-        earlier pass.
+        Tokens to steer: the last token of the prompt, the tokens after the prompt, or all tokens.
+        A pass is a prompt if it is the first in the context or does not continue an earlier pass.
 
     Yields
     ------
@@ -63,11 +62,9 @@ def steer(
     InputError
         If the model is not a causal transformers model, or is in training mode.
 
-    Notes
-    -----
-    State and displacement are added in float32, because in bfloat16 a dose of 0.05 would become
-    0.051. The sum is returned in the data type of the state. Directions of nested contexts are
-    added.
+    Notes ----- The state and the displacement are added in float32, because in bfloat16 a dose of
+    0.05 would become 0.051. The sum is returned in the data type of the state. The directions of
+    nested contexts are summed.
 
     Examples
     --------
@@ -139,7 +136,7 @@ class Columns:
         self.now: Any = None  # mask of steered columns (rows or 1, columns); None for all
 
     def look(self, stem: Any) -> Callable[..., None]:
-        """Return a hook that inspects each pass before it begins."""
+        """Return a hook that inspects each forward pass before it begins."""
         signature = inspect.signature(stem.forward)
 
         def look(module: Any, args: Any, options: Any) -> None:

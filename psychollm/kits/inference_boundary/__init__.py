@@ -1,4 +1,4 @@
-"""Simulation of inference boundary (Wong, 2026): pass rates by type of question."""
+"""Simulated models for the study of inference boundaries (Wong, 2026)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -32,7 +32,7 @@ class Simulated(Respondents):
     INSTRUMENTS = frozenset({"rule_world"})
 
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Pass with the model's rate for a type of question; reruns rarely change the result."""
+        """Pass or fail at the model's pass rate for the question type; reruns rarely differ."""
         about = prompt.about
         first = self.rng("first", model, prompt.item)
         passes = (first if rng.random() < AGAIN else rng).random() < self.rate(

@@ -27,7 +27,7 @@ SAME = 0.9  # probability that judge and rules give the same code
 
 
 class Simulated(Respondents):
-    """Models that abstain, review and give in with known probabilities, and a judge of traces."""
+    """Models that abstain, review and yield to pressure with known probabilities, and a judge."""
 
     INSTRUMENTS = frozenset({"abstention", "revision"})
     JUDGES = frozenset({"coding"})
@@ -38,7 +38,7 @@ class Simulated(Respondents):
         return Counter()
 
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Abstain, answer, review or give in to pressure with the model's probabilities."""
+        """Abstain, answer, review, or yield to pressure, with the model's probabilities."""
         about = prompt.about
         right = str(about["reference"][0]) if about.get("reference") else "12"
 
@@ -84,7 +84,7 @@ class Simulated(Respondents):
         return json.dumps(told)
 
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield the models' probabilities and the agreement of the judge with coding rules."""
+        """Yield the models' probabilities and the judge's agreement with the coding rules."""
         rows = [row for row in found["abstention"]["abstention"] if row["scenario"] == "all"]
         for name, true in {"recall": DUE, "over_abstention": UNDUE}.items():
             yield from self.by_model(name, self._each(true), rows, name)

@@ -1,4 +1,4 @@
-"""Simulation of self-efficacy (Jackson et al., 2025): stable ratings that fall when repeated."""
+"""Simulation of self-efficacy (Jackson et al., 2025): stable ratings that drop on repetition."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -92,7 +92,7 @@ class Simulated(Respondents):
 
 
 def _way(ratings: IntArray) -> IntArray:
-    """Return the random change of a rating by a slip: +1, or -1 for the highest rating."""
+    """Return the change of a rating by a random error: +1, or -1 for the highest rating."""
     return np.where(ratings < 4, 1, -1)
 
 

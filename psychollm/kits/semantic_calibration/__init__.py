@@ -15,12 +15,12 @@ POWERS = {"base": 1.0, "instruct": 3.0, "reasoning": 1.8}
 
 
 class Simulated(Respondents):
-    """Models that give one of two answers; in two arms, the likelier answer is given too often."""
+    """Models that give one of two answers; in two arms, they give the likelier one too often."""
 
     INSTRUMENTS = frozenset({"semantic_sampling"})
 
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Draw one of two answers; draws are calibrated if the model's power is 1."""
+        """Draw one of two answers; a model is calibrated if its power is 1."""
         drawn = self.rng("question", prompt.item)
         chance = drawn.uniform(0.5, 1.0)
         likelier_is_right = drawn.random() < chance
@@ -52,7 +52,7 @@ class Simulated(Respondents):
 
 
 def _of_arms(study: Mapping[str, Any]) -> Iterator[Truth]:
-    """Yield the overconfidence of each model in each arm, and differences between arms."""
+    """Yield each model's overconfidence in each arm, and the differences between arms."""
     measure = "overconfidence beyond a calibrated model"
     for row in study["arms"]:
         if row["measure"] == measure:

@@ -80,7 +80,7 @@ FACETS = ("model", "item", "run")
 
 
 def effects_of(facets: Sequence[str]) -> tuple[Effect, ...]:
-    """Return all effects; single facets are first, and the residual is last."""
+    """Return all effects, starting with single facets and ending with the residual."""
     sizes = range(1, len(facets) + 1)
     return tuple(frozenset(chosen) for size in sizes for chosen in combinations(facets, size))
 
@@ -250,7 +250,7 @@ def _strata(rest: FloatArray) -> list[FloatArray]:
 
 
 def _compact(part: FloatArray) -> FloatArray:
-    """Return the smallest number of contrasts that have the same inner products."""
+    """Return the smallest set of contrasts with the same inner products."""
     if part.shape[1] <= part.shape[0]:
         return part
     values, vectors = np.linalg.eigh(part @ part.T)

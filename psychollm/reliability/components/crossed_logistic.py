@@ -110,7 +110,7 @@ class CrossedLogistic(Result):
     )
 
     def summary(self) -> str:
-        """Return text with the proportions of variance and the reliability, one per line."""
+        """Return text with one line for each proportion of variance and for the reliability."""
         lines = [
             f"{label}: {self.share.text(row)} of answer variance"
             for row, label in enumerate(self.share.labels)
@@ -163,7 +163,7 @@ def crossed_logistic(
     CrossedLogistic
         Components are maximum-likelihood estimates; the flag `AT_BOUND` marks estimates of zero.
         Intervals are posterior percentiles, widened to include the estimate, and effects are
-        posterior means. If the likelihood increases up to a standard deviation of 20 logits,
+        posterior means. If the likelihood still increases at a standard deviation of 20 logits,
         components are NaN with the flag `UNBOUNDED`. For unbounded components, proportions and
         reliability are posterior means with the same flag. Components are unbounded, for example,
         if all models give the same answers to each question.
@@ -173,8 +173,8 @@ def crossed_logistic(
     CodeError
         If a score is neither 0 nor 1.
     ShapeError, LabelError
-        If fewer than two models or questions have answers, if all answers are equal, or if domains
-        or families do not match.
+        If fewer than two models or questions have answers, if all answers are equal, or if the
+        number of domains or families does not match the scores.
     OptionError
         If an option is out of range.
 
@@ -208,7 +208,7 @@ def crossed_logistic(
 
 @dataclass(frozen=True)
 class CrossedFit:
-    """Fitted model, from which the result and the accuracies on these questions are computed."""
+    """Fitted model, for computing the result and the accuracies on the observed questions."""
 
     answers: RepeatedScores
     design: Design
@@ -339,7 +339,7 @@ class CrossedFit:
         return np.asarray(self.answers.present.any(axis=2).sum(axis=1), dtype=np.float64)
 
     def _questions_each(self) -> float:
-        """Return the harmonic mean over models of the number of answered questions."""
+        """Return the harmonic mean of the models' numbers of answered questions."""
         return float(len(self.answers.models) / (1.0 / np.maximum(self._per_model(), 1.0)).sum())
 
     def _answers_each(self) -> float:

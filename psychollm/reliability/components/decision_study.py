@@ -109,8 +109,8 @@ def decision_study(
         Numbers of items and runs; all combinations are computed. By default, the numbers of items
         and runs in the study are used.
     fixed : {"none", "item", "run"}
-        Facet with the same levels in every replication. The interaction of models with a fixed
-        facet counts as true variance.
+        Facet whose levels are the same in every replication. The interaction of models with a
+        fixed facet counts as true variance.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def _weights(facets: tuple[str, ...], design: tuple[int, int], fixed: str) -> Fl
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """Generalizability study, with the weights of its components in each design."""
+    """Generalizability study, with the weights of its variance components in each design."""
 
     study: Generalizability
     weights: FloatArray  # (designs, 3, components)

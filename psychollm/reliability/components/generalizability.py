@@ -1,6 +1,6 @@
 r"""Generalizability theory: variance components of scores.
 
-Models answer items, once or in several runs. Each score is a grand mean plus effects of the model,
+Models answer items in one or several runs. Each score is a grand mean plus effects of the model,
 the item, the run, and their combinations (`crossed_design`). The variances of the effects are the
 *components*. The components determine the reproducibility of a mean score with other items and
 runs (`decision_study`).
@@ -8,8 +8,8 @@ runs (`decision_study`).
 Components of complete data are estimated from expected mean squares. Estimates from mean squares
 are unbiased and may be negative; negative estimates are kept and flagged. With missing cells, or
 on request, restricted maximum likelihood (`reml`) is used. REML estimates are never negative. For
-complete data, REML estimates equal the estimates from mean squares unless an estimate from mean
-squares is negative.
+complete data, both methods give the same estimates unless an estimate from mean squares is
+negative.
 
 References
 ----------
@@ -142,12 +142,9 @@ def generalizability(
     OptionError
         If ``estimation="ems"`` is used with missing cells, or an option is invalid.
 
-    Notes
-    -----
-    With missing cells, the cost of REML is proportional to the number of missing-data patterns.
-    The cost of REML also increases with the cube of the product of the numbers of levels of the
-    two facets with the fewest levels. For 20 models, 1,000 items and 3 runs, REML takes a few
-    seconds.
+    Notes ----- With missing cells, the cost of REML is proportional to the number of missing-data
+    patterns. The cost of REML also increases with the cube of the product of the two smallest
+    numbers of levels. For 20 models, 1,000 items and 3 runs, REML takes a few seconds.
 
     Examples
     --------
@@ -174,7 +171,7 @@ def generalizability(
 
 @dataclass(frozen=True, slots=True)
 class _Analysis:
-    """Estimated components, and the quantities from which draws of components are generated."""
+    """Estimated components, and the quantities needed to simulate draws of them."""
 
     counts: CellCounts
     estimation: str

@@ -120,8 +120,8 @@ def intraclass(
         components from all scores by restricted maximum likelihood. On complete tables, "anova"
         and "reml" agree unless a component is negative.
     absolute_interval : {"satterthwaite", "generalised"}
-        Interval of form 2: the published approximation, or `generalised_interval`, whose coverage
-        is also correct with few raters.
+        Interval of form 2: the published approximation, or `generalised_interval`, which has
+        correct coverage even with few raters.
     level : float
         Coverage of the intervals, between 0 and 1.
 
@@ -180,7 +180,7 @@ def intraclass(
 
 
 def _squares(scores: FloatArray, method: Method) -> tuple[MeanSquares, Reason]:
-    """Return mean squares, and the reason if coefficients are undefined or qualified."""
+    """Return mean squares, and the reason if coefficients are undefined or flagged."""
     n, k = scores.shape
     nothing = MeanSquares(
         targets=np.nan, raters=np.nan, residual=np.nan, within=np.nan, n_targets=n, n_raters=k
@@ -246,7 +246,7 @@ def _result(
 
 
 def _flag(reason: Reason, undefined: bool) -> Reason:  # noqa: FBT001
-    """Return the reason of the table, or `NEGATIVE_COMPONENT` if one form is undefined."""
+    """Return the flag of the table, or `NEGATIVE_COMPONENT` if one form is undefined."""
     fatal = (Reason.TOO_FEW, Reason.NO_BETWEEN_VARIANCE)
     return Reason.NEGATIVE_COMPONENT if undefined and reason not in fatal else reason
 

@@ -1,4 +1,4 @@
-r"""Likelihood of binary scores after integrating out questions and interactions.
+r"""Likelihood of binary scores after integrating out question and interaction effects.
 
 Model m answers question q of domain d :math:`n_{mq}` times, of which :math:`k_{mq}` times
 correctly. The level of model m in domain d is :math:`a_{dm}`, and :math:`z_q` and :math:`w_{mq}`

@@ -7,10 +7,10 @@ correct answer is
 .. math:: V(S) = \operatorname{Var}_{x \sim N(0, \sigma_S^2)} \operatorname{E}
           \operatorname{logit}^{-1}\bigl(\mu + x + N(0, \sigma^2 - \sigma_S^2)\bigr).     \quad (1)
 
-The contribution of S requires two integrals, each over one variable. The variance of a single
-answer is :math:`\bar p (1 - \bar p)`. The parts of the variance of a single answer are V(M) for
-models, V(Q) for questions, V(all) - V(M) - V(Q) for their interaction, and the remainder for
-sampling error. The proportions of variance sum to one and do not depend on the logistic scale.
+The contribution of S requires two one-dimensional integrals. The variance of a single answer is
+:math:`\bar p (1 - \bar p)`. The variance of a single answer consists of V(M) for models, V(Q) for
+questions, V(all) - V(M) - V(Q) for their interaction, and the remainder for sampling error. The
+proportions of variance sum to one and do not depend on the logistic scale.
 
 In a test with D domains, Q questions and E answers to each question, the reliability of the mean
 scores of models is
@@ -59,7 +59,7 @@ def averaged(level: FloatArray, spread: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class EffectDraws:
-    """Draws of effects from their posterior, which is a mixture over the standard deviations."""
+    """Draws of effects from their posterior, a mixture over draws of the standard deviations."""
 
     sd: FloatArray  # (draws, free)
     mean: FloatArray  # (draws,)
@@ -72,7 +72,7 @@ class EffectDraws:
     def of(
         cls, design: Design, explored: Explored, n: int, rng: np.random.Generator
     ) -> "EffectDraws":
-        """Draw standard deviations, and effects with their mean and SD at each draw."""
+        """Draw standard deviations, and effects from normal distributions given each draw."""
         places = explored.draws(n, rng)
         centre = explored.modes[0][2]
         known = _functionals(design, centre, *normal_draws(centre, n, rng))
@@ -155,7 +155,7 @@ def _squares(design: Design, free: FloatArray) -> FloatArray:
 
 
 def parts_of_variance(design: Design, mean: FloatArray, free: FloatArray) -> FloatArray:
-    """Return the parts (n, 7) of the variance of one answer, computed by (1)."""
+    """Return the components (n, 7) of the variance of one answer, computed by (1)."""
     mean = np.clip(mean, -15.0, 15.0)  # beyond these logits, answers have almost no variance
     family, model, domain, between, question, cell = _squares(design, free).T
     total = family + model + domain + between + question + cell

@@ -1,4 +1,4 @@
-r"""Standard deviations of a crossed logistic model: maximum likelihood and posterior.
+r"""Maximum likelihood and posterior of the standard deviations of a crossed logistic model.
 
 The integrated log likelihood :math:`\ell(\sigma)` of `logistic_blocks` is a function of a few
 standard deviations. The maximum of this function over :math:`\sigma \ge 0` gives the components.
@@ -95,7 +95,7 @@ class Integrated:
 
 
 def first_guess(design: Design) -> FloatArray:
-    """Return moment estimates of standard deviations, as for dichotomised normal variables."""
+    """Return moment estimates of standard deviations, treating scores as dichotomised normals."""
     hits, n = (
         np.concatenate([getattr(one, name) for one in design.domains]) for name in ("hits", "n")
     )
@@ -108,7 +108,7 @@ def first_guess(design: Design) -> FloatArray:
     ]
 
     def squares(x: FloatArray) -> FloatArray:
-        """Sum squared totals over groups of questions and groups of models."""
+        """Return the sum of squared totals over groups of questions and groups of models."""
         found = []
         for rows, columns in groups:
             total = x if rows is None else rows.T @ x
@@ -184,8 +184,8 @@ def climbed(
 
     The differences that estimate the gradient also estimate the diagonal of the curvature.
     Off-diagonal entries of the curvature change little after scaling; they are updated every
-    fourth step, or taken from `known`. The first `positive` arguments approach zero gradually and
-    stop at `LARGEST`.
+    fourth step, or taken from `known`. The first `positive` arguments are non-negative, approach
+    zero gradually, and are at most `LARGEST`.
     """
     at, value = start, function(start)
     related = np.eye(start.size) if known is None else _scaled(known)

@@ -5,7 +5,7 @@ with expectations :math:`\lambda = A \sigma^2`, and the restricted likelihood is
 
 .. math:: -2 \ell = \sum_e \nu_e \Bigl(\log \lambda_e + \frac{MS_e}{\lambda_e}\Bigr). \quad (1)
 
-The maximum is given by the estimates from expected mean squares if no estimate is negative. If an
+If no estimate from expected mean squares is negative, these estimates are the maximum. If an
 estimate is negative, some components are set to zero, which changes the other estimates.
 
 **Missing cells.** The levels of the facet with the most levels are blocks. Effects that involve
@@ -331,7 +331,7 @@ def _point(layout: _Layout, patterns: _Patterns, components: FloatArray) -> Poin
 
 
 class _Moments:
-    """Traces and quadratic forms of the derivatives, accumulated by chunk."""
+    """Traces and quadratic forms for the derivatives, accumulated over chunks."""
 
     def __init__(self, layout: _Layout, c: FloatArray, u: FloatArray) -> None:
         self.layout, self.c, self.u = layout, c, u
@@ -382,7 +382,7 @@ def restricted_maximum(
     mean_squares: FloatArray,
     start: FloatArray | None = None,
 ) -> RemlFit:
-    """Fit scores scaled to unit variance, so that tolerances do not depend on the unit."""
+    """Fit scores after scaling to unit variance, so that tolerances do not depend on the unit."""
     scale = float(np.nanstd(values))
     first = np.full(len(design.effects), 1.0 / len(design.effects))
     if start is not None:

@@ -1,4 +1,4 @@
-r"""Mean squares of a table of targets by raters, from sums of squares or variance components.
+r"""Mean squares of a targets-by-raters table, from sums of squares or variance components.
 
 With n targets (rows), k raters (columns) and one score per cell, the mean squares between targets
 (B), between raters (J), of the residual (E) and within targets (W) are
@@ -57,7 +57,7 @@ _ROUNDING = 16.0 * float(np.finfo(float).eps)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanSquares:
-    """Mean squares of a table of targets by raters."""
+    """Mean squares of a targets-by-raters table."""
 
     targets: float  # B
     raters: float  # J
@@ -90,7 +90,7 @@ def mean_squares(scores: FloatArray) -> MeanSquares:
 
 
 def expected_mean_squares(scores: FloatArray) -> tuple[MeanSquares, bool]:
-    """Return expected mean squares from the REML components of a table with NaN."""
+    """Return expected mean squares from the REML components of a table with missing scores."""
     n, k = scores.shape
     parts, converged = _without_residual(scores), True
     if parts is None:
@@ -113,7 +113,7 @@ def expected_mean_squares(scores: FloatArray) -> tuple[MeanSquares, bool]:
 
 
 def residual_freedom(scores: FloatArray) -> int:
-    """Return the residuals of scores from an additive fit of targets and raters."""
+    """Return residuals of an additive fit of targets and raters, and their degrees of freedom."""
     present = np.isfinite(scores)
     used = present.any(axis=1).sum() + present.any(axis=0).sum() - 1
     return int(present.sum() - used)
@@ -180,5 +180,5 @@ class _Share:
 
 
 def _pivot(square: float, freedom: float, probability: FloatArray) -> FloatArray:
-    """Return quantiles of a mean square times its degrees of freedom over a chi-square."""
+    """Return quantiles of a mean square times its degrees of freedom, divided by a chi-square."""
     return np.asarray(0.5 * freedom * square / gammaincinv(0.5 * freedom, probability))

@@ -1,4 +1,4 @@
-"""Scores under several conditions, one row per score, with condition and model."""
+"""Scores under several conditions, with one row per score and labels of condition and model."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from psychollm.data.labels import index_of, listed, numbered, unit_labels
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ConditionScores(Result):
-    """Scores with their conditions and models, without missing scores."""
+    """Non-missing scores with their conditions and models."""
 
     scores: FloatArray  # (n,)
     condition: IntArray  # (n,) index into `conditions`

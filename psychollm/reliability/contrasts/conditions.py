@@ -4,14 +4,14 @@ The *Kruskal-Wallis* test ranks all scores together. Its effect size is
 
 .. math:: \varepsilon^2 = \frac{H}{n - 1} .                                              \quad (1)
 
-The effect size is the proportion of the variance of ranks that is between conditions. By default
-the unit of replication is the score. If `models` is given, repeats of a model under a condition
-are averaged, and the unit is the model. If a model appears under several conditions, H does not
-have a chi-square distribution, because differences between models are part of the error. For such
-data, the p-value is based on random permutations of the conditions within each model. The
-*Friedman* test ranks the conditions within each model, which is the unit of replication. The
-Friedman test requires scores of every model under every condition; repeats are averaged first. Its
-effect size is Kendall's
+The effect size is the proportion of the variance of ranks that conditions explain. By default the
+unit of replication is the score. If `models` is given, repeats of a model under a condition are
+averaged, and the unit is the model. If a model appears under several conditions, H does not have a
+chi-square distribution, because differences between models are part of the error. For such data,
+the p-value is based on random permutations of the conditions within each model. The *Friedman*
+test ranks the conditions within each model, which is the unit of replication. The Friedman test
+requires scores of every model under every condition; repeats are averaged first. Its effect size
+is Kendall's
 
 .. math:: W = \frac{\chi^2}{m (k - 1)} .                                                \quad (2)
 
@@ -19,15 +19,15 @@ Here m is the number of models and k is the number of conditions. Kendall's W is
 rank the conditions in the same order.
 
 If the effect is small, both effect sizes are biased upwards. The bias b is estimated by the mean
-of the resamples minus the estimate. Percentiles of the resamples contain the bias twice, so that
-the interval is
+of the resamples minus the estimate. Percentiles of the resamples are biased by 2 b, so that the
+interval is
 
 .. math:: \bigl[\, \theta - b + f (q_\text{low} - \bar\theta^*),\;
           \theta - b + f (q_\text{high} - \bar\theta^*) \,\bigr], \qquad
           b = \bar\theta^* - \theta.                                                    \quad (3)
 
-The interval is clipped to [0, 1]. The factor f corrects the variance of resamples, which is too
-small with few units. The factor is :math:`\sqrt{m / (m - 1)}`, multiplied by the ratio of the
+The interval is clipped to [0, 1]. With few units, the variance of resamples is too small; the
+factor f corrects it. The factor is :math:`\sqrt{m / (m - 1)}`, multiplied by the ratio of the
 quantiles of Student's t and the normal distribution if models are resampled. In simulations with
 30 or more units, the coverage of 95 % intervals was 92 to 100 %. With ten models and a strong
 effect, the interval for Kendall's W has a coverage below 90 %.
@@ -140,7 +140,7 @@ def kruskal_wallis(
     Raises
     ------
     ShapeError, LabelError, CodeError
-        If the rows do not match, or a score is not a number.
+        If the rows of the arguments do not match, or a score is not a number.
 
     References
     ----------
@@ -222,7 +222,7 @@ def friedman(
     Raises
     ------
     ShapeError, LabelError, CodeError
-        If the rows do not match, or a score is not a number.
+        If the rows of the arguments do not match, or a score is not a number.
 
     References
     ----------
@@ -352,7 +352,7 @@ def _epsilon(
 
 
 def _student(units: float, level: float) -> float:
-    """Return the ratio of Student's t quantile to the normal quantile."""
+    """Return the ratio of the quantiles of Student's t and of the normal distribution."""
     return float(stdtrit(units - 1.0, 0.5 + 0.5 * level) / ndtri(0.5 + 0.5 * level))
 
 
@@ -370,7 +370,7 @@ def _interval(
 def _unknown(
     table: ConditionScores, test: str, effect_name: str, reason: Reason, level: float
 ) -> RankTest:
-    """Return a test of NaN values, with the reason."""
+    """Return a test whose values are NaN, with the reason."""
     return RankTest(
         test=test,
         statistic=np.nan,

@@ -11,7 +11,7 @@ conditions are tested against the variance between models.
 The model is fitted by exact restricted maximum likelihood, for many data sets together. Tests use
 Satterthwaite's degrees of freedom and a parametric bootstrap; intervals of the variances are
 pivotal (`random_intercept`). The model assumes that the residual variance is the same under all
-conditions. If models vary under only one condition, the false positive rate of F is too high
+conditions. If models differ under only one condition, the false positive rate of F is too high
 (docs/reliability.md gives the rates). The tests of `pairwise_conditions` do not have this problem,
 because each test compares only two conditions.
 
@@ -126,8 +126,8 @@ def mixed_model(
         Reference condition, with which all other conditions are compared; by default the condition
         of the first row.
     bootstrap : int or Bootstrap
-        Number of samples in the parametric bootstrap, which are used for `bootstrap_p_value`, the
-        draws of means and contrasts, and the intervals of the variances.
+        Number of parametric bootstrap samples. They are used for `bootstrap_p_value`, the draws of
+        means and contrasts, and the intervals of the variances.
     level : float
         Coverage of the intervals, between 0 and 1. Intervals of means and contrasts use Student's
         t; intervals of variances are pivotal percentiles.
@@ -143,8 +143,8 @@ def mixed_model(
     Raises
     ------
     ShapeError, LabelError, CodeError
-        If the rows do not match, a score is not a number, or the reference is not one of the
-        conditions.
+        If the rows of the arguments do not match, a score is not a number, or the reference is not
+        one of the conditions.
 
     Examples
     --------
@@ -272,7 +272,7 @@ def _student(
     axis: str,
     labels: tuple[Any, ...],
 ) -> Estimate:
-    """Return an estimate with an interval from Student's t."""
+    """Return an estimate with a Student's t interval."""
     margin = stdtrit(df, 0.5 + 0.5 * level) * se
     return Estimate(
         name=name,

@@ -64,8 +64,8 @@ def pairwise_conditions(
         Score and condition label of each row. Missing scores are skipped.
     models : array_like (n,), optional
         Model of each score. If `models` is given, the unit of replication is the model, and the
-        signed-rank test compares the mean scores of each model. By default the unit is the score,
-        and the rank-sum test is used.
+        signed-rank test compares each model's mean scores under the two conditions. By default the
+        unit is the score, and the rank-sum test is used.
     adjustment : {"holm", "bonferroni", "bh", "by"}
         Adjustment of the p-values for the number of pairs.
 
@@ -79,7 +79,7 @@ def pairwise_conditions(
     Raises
     ------
     ShapeError, LabelError, CodeError
-        If the rows do not match, or a score is not a number.
+        If the rows of the arguments do not match, or a score is not a number.
     OptionError
         If `adjustment` is invalid.
 
@@ -154,7 +154,7 @@ def _signed_rank(first: FloatArray, second: FloatArray) -> _Pair:
 
 
 def _exact(ranks: FloatArray, above: float) -> float:
-    """Return the exact two-sided p-value of a sum of signed ranks, which may have ties."""
+    """Return the exact two-sided p-value of a signed-rank sum; ranks may be tied."""
     doubled = np.rint(2.0 * ranks).astype(np.int64)  # midranks are multiples of 1/2
     chance = np.zeros(int(doubled.sum()) + 1)
     chance[0] = 1.0

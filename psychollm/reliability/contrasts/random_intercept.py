@@ -30,9 +30,9 @@ Satterthwaite's degrees of freedom
 
 The matrix A, the covariance of the two variance estimates, is the inverse of the observed
 information. If the estimate of :math:`\tau^2` is zero, C uses only the variance within groups,
-:math:`r / \nu`. If the variances within and between groups were pooled in this case, the false
-positive rate at the 5 % level would increase to 6 or 7 %. As a result, the tests equal the tests
-of the analysis of variance in a complete table with one score per cell, for every :math:`\tau^2`.
+:math:`r / \nu`. Pooling the variances within and between groups in this case would increase the
+false positive rate at the 5 % level to 6 or 7 %. As a result, the tests equal the tests of the
+analysis of variance in a complete table with one score per cell, for every :math:`\tau^2`.
 Equality of all k condition means is tested by
 
 .. math:: F = \frac{(L \hat\beta)^\top (L C L^\top)^{-1} L \hat\beta}{k - 1}.             \quad (5)
@@ -78,7 +78,7 @@ _ZERO = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class InterceptDesign:
-    """Conditions and groups of the rows, and the terms of the likelihood that depend on them."""
+    """Conditions and groups of the rows, and the likelihood terms that depend only on these."""
 
     condition: IntArray  # (n,) columns of X are the indicators of conditions
     group: IntArray  # (n,)
@@ -311,7 +311,7 @@ def variance_draws(fit: InterceptFit, options: Resampling) -> tuple[FloatArray, 
 
 
 def parametric_draws(fit: InterceptFit, null: InterceptFit, options: Resampling) -> FloatArray:
-    """Return means of data drawn from `fit` and F of data drawn from `null`, per resample."""
+    """Return, per resample, means of data drawn from `fit` and F of data drawn from `null`."""
     design = fit.data.design
     noise = _noise(design, options)
     full = noise.data(fit).shifted(fit.means)
@@ -321,7 +321,7 @@ def parametric_draws(fit: InterceptFit, null: InterceptFit, options: Resampling)
 
 @dataclass(frozen=True, slots=True)
 class _Noise:
-    """Standard normal effects of groups, and the sums of row errors that enter the fits."""
+    """Standard normal draws of group effects, and the sums of row errors that the fits use."""
 
     design: InterceptDesign
     effect: FloatArray  # (sets, groups)
@@ -381,7 +381,7 @@ def _f(data: Reduced) -> FloatArray:
 
 
 def _error(data: Reduced, ratio: FloatArray) -> FloatArray:
-    """Return the residual variances that tests use (sets,)."""
+    """Return the residual variances that are used in tests (sets,)."""
     design = data.design
     pooled = data.residual_square(ratio) / (design.n - design.n_conditions)
     return np.where(ratio == 0.0, data.rest / design.freedom, pooled)

@@ -104,7 +104,7 @@ def answer_variance(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> AnswerVariance:
-    """Split the variance of each model's scores into components of questions and answers.
+    """Split each model's score variance into components between and within questions.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ class QuestionAnswers:
         return np.where(np.isfinite(both), both, np.nan)
 
     def flags(self, value: FloatArray) -> tuple[Reason, ...]:
-        """Return the reason why each variance is undefined or qualified (models,)."""
+        """Return the reason why each variance is undefined or flagged (models,)."""
         return first_reason(
             (self.n == 0, Reason.NO_SCORES),
             (self.repeated.sum(axis=1) == 0, Reason.ONE_SAMPLE),

@@ -1,6 +1,6 @@
 r"""Mean scores with standard errors for clustered questions.
 
-Scores of questions about one passage, or from one template, are correlated. The usual standard
+Scores on questions about one passage, or from one template, are correlated. The usual standard
 error treats such scores as independent and is too small. Let :math:`s_q` be the scores with mean
 :math:`\bar s`, and :math:`w_q` the weights with sum W. Each cluster g has a residual and a
 proportion of the weight,
@@ -239,7 +239,7 @@ def cluster_sums(
 
 
 def _first(values: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return each row's first score with a positive weight (rows, 1)."""
+    """Return the first score with a positive weight in each row (rows, 1)."""
     return np.take_along_axis(values, (weight > 0).argmax(axis=1)[:, None], axis=1)
 
 

@@ -1,6 +1,6 @@
-r"""Simultaneous intervals of differences that combine the intervals of two scores.
+r"""Simultaneous intervals of differences, computed from the intervals of the two scores.
 
-Intervals of proportions are asymmetric near 0 and 1, whereas intervals from Student's t are
+Intervals of proportions should be asymmetric near 0 and 1, whereas Student's t intervals are
 symmetric. The method of variance estimates recovery (MOVER) transfers the asymmetry to
 differences. With margins a below and b above a score :math:`\hat\theta`, and the correlation r of
 two errors, the interval of a difference is
@@ -9,7 +9,7 @@ two errors, the interval of a difference is
           \hat\theta_i - \hat\theta_j + \sqrt{b_i^2 + a_j^2 - 2 r b_i a_j}.               \quad (1)
 
 The level of the score intervals is chosen such that all differences are covered simultaneously.
-This level is the pointwise coverage of simultaneous intervals from Student's t.
+This level is the pointwise coverage of simultaneous Student's t intervals.
 
 References
 ----------
@@ -41,8 +41,8 @@ def combined_intervals(
     differences : ScoreDifferences
         Differences with simultaneous intervals ("max_t").
     margins : callable
-        Function of a level, which returns the lower and upper margins (2, pairs) of the first and
-        of the second score of each pair.
+        Function that takes a level, and returns the lower and upper margins (2, pairs) of the
+        first and of the second score of each pair.
     correlation : ndarray (pairs,)
         Correlation of the errors of the two scores in each pair.
 

@@ -26,7 +26,7 @@ degrees of freedom,
 A small sample rarely includes the most extreme people. If a few people contribute most of
 :math:`V_P`, this variance is only as precise as an estimate from these people. :math:`\nu_P` is
 therefore at most 1.2 times the effective number of people, `telling_clusters`. The factor of 1.2
-was chosen in simulations (``validation/people_coverage.py``).
+was chosen by simulation (``validation/people_coverage.py``).
 
 References
 ----------
@@ -73,8 +73,8 @@ def crossed_mean(
     clusters : int array (questions,), optional
         Cluster of each question.
     fixed : bool
-        Whether the questions are the whole population, such as the items of a scale, so that only
-        people are sampled.
+        Whether only people are sampled, because the questions are the whole population (for
+        example, all items of a scale).
 
     Examples
     --------
@@ -126,7 +126,7 @@ def crossed_mean(
 
 
 def _additive(values: FloatArray, known: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Fit effects of people and questions by alternating least squares; missing values are 0."""
+    """Fit additive effects of people and questions by alternating least squares."""
     rows, columns = known.sum(axis=1), known.sum(axis=0)
     person, question = np.zeros(len(rows)), np.zeros(len(columns))
     for _ in range(_ROUNDS):

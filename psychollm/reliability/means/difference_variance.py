@@ -89,7 +89,7 @@ class DifferenceVariance(Result):
         return float(np.sqrt((self.between * self.design_effect + self.within / k) / n))
 
     def degrees_of_freedom(self, n_questions: int) -> float:
-        """Return the degrees of freedom of the standard error: clusters minus one for each sample.
+        """Return the degrees of freedom of the standard error (clusters minus one in each sample).
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ def assumed_variance(
         Whether both models answer the same questions ("paired") or separate questions
         ("unpaired").
     cluster_size, cluster_correlation : float
-        Number of questions per cluster, and correlation of differences within clusters.
+        Number of questions per cluster, and correlation of score differences within clusters.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-r"""Differences of mean scores for many pairs, without an array of pairs by questions.
+r"""Differences of mean scores for many pairs, without a pairs-by-questions array.
 
 If every model answered every question, the residuals (1) of `clustered` are linear in the scores,
 so that the residuals of a pair are the differences between the residuals of the two models. Let
@@ -206,7 +206,7 @@ class _Rows:
         return (gap, weight) if self.strata is None else balanced(gap, weight, self.strata)
 
     def _block(self, i: IntArray, j: IntArray) -> dict[str, Any]:
-        """Return the fields of `PairMeans` for some pairs."""
+        """Return the fields of `PairMeans` for a block of pairs."""
         gap, weight = self._gaps(i, j)
         mean, alone = self._mean(gap, weight), clustered_mean(gap, weight, None)
         both = np.isfinite(self.values[i]) & np.isfinite(self.values[j])
@@ -234,7 +234,7 @@ class _Rows:
 
 
 def _fourths(parts: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
-    """Return, for each pair, the sum over clusters of the fourth power of the contribution."""
+    """Return each pair's sum over clusters of fourth powers of the contributions."""
     square = parts**2
     own, both = (square**2).sum(axis=1), square @ square.T
     odd = (square * parts) @ parts.T
@@ -254,6 +254,6 @@ def _of_pairs(mean: ClusteredMean, i: IntArray, j: IntArray) -> tuple[FloatArray
 
 
 def _noise(source: np.random.Generator, n_draws: int, parts: FloatArray) -> Iterator[FloatArray]:
-    """Yield independent normal errors of clusters, with `n_draws` rows in total."""
+    """Yield blocks of independent normal errors of clusters, with `n_draws` rows in total."""
     for start in range(0, n_draws, _NOISE):
         yield source.standard_normal((_NOISE, parts.shape[1]))[: n_draws - start]

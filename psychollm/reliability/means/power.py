@@ -149,7 +149,7 @@ def minimum_detectable_difference(
     alpha: float = 0.05,
     absence: bool = False,
 ) -> ComparisonPower:
-    """Compute the smallest difference that n questions detect with a given power.
+    """Compute the smallest difference that is detected with a given power with n questions.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def questions_needed(
     alpha: float = 0.05,
     absence: bool = False,
 ) -> ComparisonPower:
-    """Compute the smallest number of questions that detects a difference with a given power.
+    """Compute the smallest number of questions needed to detect a difference with a given power.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def questions_needed(
 def _power(
     difference: float, se: float, df: float, *, alpha: float, absence: bool, pilot: float
 ) -> float:
-    """Return the probability (1) of detecting a difference, or of excluding it."""
+    """Return the probability (1) of detecting a difference or, for equivalence, excluding it."""
     if se == 0.0:
         return 1.0 if difference != 0.0 else 0.0 if absence else alpha
     return chance(difference / se, df, alpha=alpha, absence=absence, pilot=pilot)

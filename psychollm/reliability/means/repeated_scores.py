@@ -1,4 +1,4 @@
-"""Scores of models on questions in one or several runs, with labelled axes."""
+"""Scores of models on questions in one or several runs, with labels for each axis."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -222,7 +222,7 @@ def _n_axes(scores: Any) -> int:
 def long_places(
     frame: "pd.DataFrame", names: Sequence[str], value: str
 ) -> tuple[tuple[IntArray, ...], tuple[Labels, ...]]:
-    """Return label indices of each row, by column, and labels in order of occurrence."""
+    """Return each column's label indices by row, and its labels in order of first occurrence."""
     import pandas as pd
 
     for name in names:

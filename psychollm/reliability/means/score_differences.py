@@ -78,7 +78,7 @@ from psychollm.reliability.means.pair_means import PairMeans, pair_means, strata
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScoreDifferences(Result):
-    """Differences between the mean scores of models on the questions that both answered.
+    """Differences between two models' mean scores on the questions that both answered.
 
     Examples
     --------
@@ -234,11 +234,11 @@ def differences_of(
     models : tuple
         Labels of the models.
     values : ndarray (models, questions)
-        Scores; if all are inside [0, 1], intervals are clipped to [-1, 1].
+        Scores; if all of these are within [0, 1], intervals are clipped to [-1, 1].
     places : tuple of ndarray (pairs,)
         Indices of the first and the second model of each pair.
     family : ndarray (pairs,)
-        Family of each pair, within which intervals are simultaneous.
+        Family of each pair; intervals are simultaneous within families.
     """
     i, j = places
     p_value, interval = _p_value(of), of.interval(level)
@@ -406,7 +406,7 @@ def _all_at_once(
 
 
 def _correlation(difference: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return Pearson's correlation over questions, by (1); NaN if a model's scores are equal."""
+    """Return Pearson's correlation over questions, by (1); NaN if a model's scores do not vary."""
     with np.errstate(invalid="ignore", divide="ignore"):
         covariance = 0.5 * (first**2 + second**2 - difference**2)
         # If the scores of a model do not vary, its estimated covariances are rounding errors.

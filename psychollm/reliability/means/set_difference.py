@@ -1,8 +1,8 @@
 r"""Difference of a model's mean scores on two sets of questions.
 
 Set s contains :math:`n_s` questions with mean score :math:`\bar s_s`, of which :math:`n_{sg}`
-belong to cluster g. A cluster, such as the questions from one template, may have questions in both
-sets. The proportion of set s in cluster g and the error of cluster g are
+belong to cluster g. A cluster of questions (for example, from one template) may have questions in
+both sets. The proportion of set s in cluster g and the error of cluster g are
 
 .. math:: h_{sg} = \frac{n_{sg}}{n_s}, \qquad
           r_g = \sum_s \frac{\pm 1}{\sqrt{1 - h_{sg}}} \sum_{q \in s, g}
@@ -82,13 +82,10 @@ def set_difference(
     OptionError
         If an option is invalid.
 
-    Notes
-    -----
-    Prefer `rate_contrast` for scores inside [0, 1]. The intervals of `rate_contrast` are also
-    valid for means near 0 and 1, where intervals from Student's t are not valid. `rate_contrast`
-    accepts repeated runs and several types of questions, and its resamples allow comparisons
-    between models. Use `set_difference` for other scores, or if few clusters have questions of
-    both sets.
+    Notes ----- Prefer `rate_contrast` for scores inside [0, 1]. Its intervals are also valid for
+    means near 0 and 1, where Student's t intervals are not. `rate_contrast` accepts repeated runs
+    and several types of questions, and its resamples allow comparisons between models. Use
+    `set_difference` for other scores, or if few clusters have questions of both sets.
 
     Examples
     --------
@@ -136,7 +133,7 @@ def set_difference(
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """Mean scores of all models on one set of questions, with residuals by cluster."""
+    """Mean scores of all models on one set of questions, with residuals of each cluster."""
 
     mean: FloatArray  # (models,)
     n: FloatArray  # (models,)

@@ -1,4 +1,4 @@
-r"""Reliability of a sum of ordinal scores, computed from latent normal variables.
+r"""Reliability of a sum of ordinal scores, computed under latent normal variables.
 
 Each item i has a latent response, whose correlation with the factor is :math:`\lambda_i`.
 Thresholds divide the latent response into scores. A parallel form has only the factor in common,
@@ -17,8 +17,7 @@ reliability of the observed total score. The reliability of the unobserved laten
           \alpha_y = \frac{k}{k - 1} \Big(1 - \frac{k}{\sum_{ij} r_{ij}}\Big), \qquad
           \text{AVE} = \frac1k \sum_i \lambda_i^2.                                        \quad (2)
 
-The reliability of latent responses is higher than (1), and is not the reliability of an observed
-score.
+This reliability is higher than (1), and does not apply to any observed score.
 
 References
 ----------
@@ -110,7 +109,7 @@ class OneFactor:
 
 
 def count_pairs(values: FloatArray, weights: FloatArray) -> Counts:
-    """Return counts (k, k) of rows with two yes answers, yes to the first, and two answers."""
+    """Return numbers of rows (k, k): both yes; first yes and second answered; both answered."""
     answered = np.isfinite(values).astype(np.float64)
     yes = np.where(answered > 0.0, values, 0.0)
     weighted = (yes * weights[:, None]).T

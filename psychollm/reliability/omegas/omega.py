@@ -204,8 +204,8 @@ def omega(
         Whether to reverse items with negative loadings on the general factor; reversed items are
         flagged. If False, items with negative loadings reduce omega.
     tolerance : float
-        Tolerance for principal axes: the iteration stops if the change in the sum of communalities
-        is below this value.
+        Tolerance for principal axes: the iteration stops when the sum of communalities changes by
+        less than this value.
     respondents : array_like (rows,), optional
         Respondent of each row, for repeated measurements; the jackknife and the bootstrap use
         whole respondents.
@@ -231,8 +231,8 @@ def omega(
     Omega
         Coefficients and factor solution; undefined values are NaN with a reason. A Heywood case (a
         uniqueness at its bound) is flagged, because the solution is improper. With several
-        factors, intervals are NaN if the solution is improper, or is improper in more than half of
-        the resamples. An improper solution indicates too many factors or too few respondents.
+        factors, intervals are NaN if the solution is improper in the sample or in more than half
+        of the resamples. An improper solution indicates too many factors or too few respondents.
 
     Raises
     ------
@@ -246,10 +246,9 @@ def omega(
     OptionError
         If an option is invalid.
 
-    Notes
-    -----
-    Results agree with the R package psych 2.2.9 (oblimin, Schmid-Leiman, two factors equal) to
-    1e-5. For principal axes, psych uses ``tolerance=1e-3``.
+    Notes ----- Results agree to 1e-5 with the R package psych 2.2.9 (oblimin rotation,
+    Schmid-Leiman, equal general loadings of two factors). For principal axes, psych uses
+    ``tolerance=1e-3``.
 
     With several factors the interval of an omega :math:`\hat\omega` is
 
@@ -348,7 +347,7 @@ def _of_scores(
     short = len(table.respondents) < below[0].size
 
     def packed(counts: FloatArray) -> FloatArray:
-        """Return correlations below the diagonal, and masks of items that vary, by resample."""
+        """Return each resample's correlations below the diagonal and mask of items that vary."""
         drawn = [_in_place(centred, row[scale.respondent]) for row in counts]
         return np.stack([np.concatenate([matrix[below], vary]) for matrix, vary in drawn])
 
@@ -373,7 +372,7 @@ def _of_scores(
         return np.concatenate(numbers), np.concatenate(proper)
 
     def bare(rows: FloatArray) -> FloatArray:
-        """Return coefficients that require no factor solution, and NaN for all others."""
+        """Return coefficients that require no factor solution, and NaN for other coefficients."""
         found = [bare_numbers(fit, *stack, flip=settings.flip) for stack in stacks(rows)]
         return np.concatenate(found)
 
@@ -441,7 +440,7 @@ def _why_undefined(
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """Fit and its replicates, from which all estimates are computed."""
+    """Fit and its replicates, which are used to compute all estimates."""
 
     settings: _Settings
     fit: OmegaFit
@@ -512,7 +511,7 @@ class _Parts:
         return replace(estimate, interval=bounds)
 
     def _flag(self, name: str, defined: bool) -> Reason:  # noqa: FBT001
-        """Return the reason why a coefficient is undefined or qualified."""
+        """Return the reason why a coefficient is undefined or flagged."""
         fit = self.fit
         if np.isnan(fit.pattern).any():
             return self.reason

@@ -61,7 +61,7 @@ def omega_categorical(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> OmegaCategorical:
-    """Compute Green and Yang's omega of binary items or ratings: reliability of the total score.
+    """Compute the reliability of a sum of binary items or ratings (Green and Yang's omega).
 
     One factor is fitted to the pair counts of binary items, or to the polychoric correlations of
     ratings. By default the variance of the total score is computed from the scores. Latent
@@ -78,8 +78,8 @@ def omega_categorical(
         correlations by weighted least squares, as lavaan and semTools do. The estimates of
         "pairwise" and "dwls" differ if one factor does not fit.
     variance : {"observed", "implied"}
-        Variance of the total score: observed, or implied by the factor. The observed and the
-        implied variance differ if one factor does not fit.
+        Which variance of the total score to use: the observed variance, or the variance implied by
+        the factor. The observed and the implied variance differ if one factor does not fit.
     respondents : array_like (rows,), optional
         Respondent of each row, for repeated measurements; the jackknife and the bootstrap use
         whole respondents.

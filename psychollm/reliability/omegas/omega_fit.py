@@ -1,9 +1,9 @@
-r"""Hierarchical factor solution from which omega is computed, in the sample and in resamples.
+r"""Hierarchical factor solution for computing omega, in the sample and in resamples.
 
 Factors are extracted, rotated obliquely and divided into a general factor and group factors. In a
-resample, the iteration starts at the uniquenesses of the sample and at the axes whose loadings are
-closest to the sample loadings. Factors therefore keep their order and meaning, and the search over
-many starting values is required only once.
+resample, the iteration starts with the sample's uniquenesses and with the axes whose loadings are
+closest to the sample's loadings. Factors therefore keep their order and meaning, and the search
+over many starting values is required only once.
 
 With loadings g on the general factor and :math:`F_j` on group factor j, uniquenesses u, and V the
 sum of all correlations,
@@ -113,7 +113,7 @@ class OmegaFit:
         return solutions.loadings, solutions.converged
 
     def _axes(self, A: FloatArray) -> FloatArray:
-        """Return oblique axes (b, m, m) that rotate A (b, k, m) closest to the sample."""
+        """Return oblique axes (b, m, m) that rotate A (b, k, m) closest to the sample loadings."""
         inverse = np.linalg.pinv(A) @ self.pattern
         T = np.swapaxes(np.linalg.pinv(inverse), 1, 2)
         lengths = np.sqrt(np.sum(T**2, axis=1, keepdims=True))
@@ -139,7 +139,7 @@ class Hierarchies:
 def fit_omega(
     matrix: FloatArray, n_factors: int, method: OmegaMethod, tolerance: float
 ) -> OmegaFit | None:
-    """Return the solution for a correlation matrix (k, k); None with too few factors."""
+    """Return the solution for a correlation matrix (k, k), or None with too few factors."""
     extraction = extract(
         matrix,
         n_factors=n_factors,
@@ -198,7 +198,7 @@ def omega_numbers(
     varying: BoolArray | None = None,
     flip: bool = True,
 ) -> FloatArray:
-    """Return the coefficients (1) and, by group factor, (2) of many solutions (b, 7 + 3 m)."""
+    """Return, for many solutions, coefficients (1), and (2) by group factor (b, 7 + 3 m)."""
     if flip:
         keys = np.where(hierarchies.general < 0.0, -1.0, 1.0)
         hierarchies, matrices = (
@@ -256,7 +256,7 @@ def _predicted(matrices: FloatArray) -> FloatArray:
 def _subscale(
     hierarchies: Hierarchies, matrices: FloatArray, counted: FloatArray, factor: int
 ) -> FloatArray:
-    """Return variance, general part and specific part of one subscale (b, 3)."""
+    """Return the total variance of one subscale, and its general and specific parts (b, 3)."""
     general = np.sum(hierarchies.general * counted, axis=1) ** 2
     specific = np.sum(hierarchies.groups[:, :, factor] * counted, axis=1) ** 2
     return np.stack([_variance(matrices, counted), general, specific], axis=1)

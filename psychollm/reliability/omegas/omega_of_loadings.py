@@ -34,7 +34,7 @@ NAMES = {
 
 
 def coefficient_rows(result: Any, names: Mapping[str, str]) -> "pd.DataFrame":
-    """Return the concatenated tables of several estimates, with a column of their names."""
+    """Return the concatenated tables of several estimates, with a column of estimate names."""
     import pandas as pd
 
     rows = []
@@ -48,7 +48,7 @@ def coefficient_rows(result: Any, names: Mapping[str, str]) -> "pd.DataFrame":
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OmegaCategorical(Result):
-    """Reliability of a sum of categorical scores, and of their latent responses.
+    """Reliability of a sum of categorical scores and of the sum of their latent responses.
 
     Examples
     --------

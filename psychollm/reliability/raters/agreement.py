@@ -1,9 +1,9 @@
 """Agreement of runs or raters: percent agreement and chance-corrected coefficients.
 
 The chance-corrected coefficients differ in their definition of chance agreement. Fleiss' kappa and
-Krippendorff's alpha use the observed frequencies of the categories. If nearly all answers are
-equal, chance agreement is close to 1, and kappa and alpha may be close to zero although runs
-rarely differ. Gwet's AC1 was designed for data in which nearly all answers are equal. Only
+Krippendorff's alpha use the observed frequencies of the categories. If nearly all answers are the
+same, chance agreement is close to 1, and kappa and alpha may be close to zero although runs rarely
+differ. Gwet's AC1 was designed for data in which nearly all answers are the same. Only
 Krippendorff's alpha uses distances between categories and corrects for small samples.
 
 References
@@ -135,9 +135,9 @@ def agreement(
     ----------
     ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
         Answers as numbers or words; NaN, None and empty text mark missing answers. A table has one
-        row per question (unit) and one column per run (rater). A sequence has one element per run,
-        which is a vector for one model or a table (models, questions). Use `Ratings.from_long` for
-        long tables.
+        row per question (unit) and one column per run (rater). A sequence has one element per run:
+        a vector for one model, or a table (models, questions). Use `Ratings.from_long` for long
+        tables.
     metric : {"nominal", "ordinal", "interval", "ratio"}, optional
         Distance between ratings for Krippendorff's alpha; the other coefficients treat ratings as
         nominal. The default is "nominal", with a warning if the categories are three or more
@@ -150,7 +150,7 @@ def agreement(
         clusters.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
-        other intervals are too short. For the two proportions, "score" is the Wilson interval; for
+        other intervals are too short. For percent agreement, "score" is the Wilson interval; for
         the other coefficients, it is a score interval with a jackknife variance.
     bootstrap : int or Bootstrap
         Number of resamples of questions. All models use the same resamples, so that differences
@@ -163,13 +163,13 @@ def agreement(
     Returns
     -------
     Agreement
-        Questions rated once are omitted, also from chance agreement (Gwet's software includes them
-        in chance agreement). All coefficients are NaN with a reason if no question was rated
+        Questions with only one rating are omitted even from chance agreement, where Gwet's
+        software includes them. All coefficients are NaN with a reason if no question was rated
         twice. Fleiss' kappa and Krippendorff's alpha are also NaN if only one value occurs. A flag
         marks intervals of Fleiss' kappa and Krippendorff's alpha that may be too short. The flag
-        is set if fewer than ten questions (twenty for graded distances) have an answer other than
-        the most frequent answer. For graded distances the flag is also set if runs disagree on
-        fewer than ten questions.
+        is set if fewer than ten questions (twenty for graded distances) have an answer that
+        differs from the most frequent answer. For graded distances the flag is also set if runs
+        disagree on fewer than ten questions.
 
     Raises
     ------
@@ -237,9 +237,9 @@ def percent_agreement(
     ----------
     ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
         Answers as numbers or words; NaN, None and empty text mark missing answers. A table has one
-        row per question (unit) and one column per run (rater). A sequence has one element per run,
-        which is a vector for one model or a table (models, questions). Use `Ratings.from_long` for
-        long tables.
+        row per question (unit) and one column per run (rater). A sequence has one element per run:
+        a vector for one model, or a table (models, questions). Use `Ratings.from_long` for long
+        tables.
     categories : iterable, optional
         All categories in increasing order; by default the sorted categories of the data.
     clusters : array_like (questions,), optional
@@ -247,8 +247,7 @@ def percent_agreement(
         clusters.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
-        other intervals are too short. For the two proportions, "score" is the Wilson interval; for
-        the other coefficients, it is a score interval with a jackknife variance.
+        other intervals are too short. "score" is the Wilson interval.
     bootstrap : int or Bootstrap
         Number of resamples of questions. All models use the same resamples, so that differences
         are paired.
@@ -292,15 +291,15 @@ def fleiss_kappa(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Compute Fleiss' kappa of every model: agreement of any number of runs beyond chance.
+    """Compute Fleiss' kappa of every model: chance-corrected agreement of any number of runs.
 
     Parameters
     ----------
     ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
         Answers as numbers or words; NaN, None and empty text mark missing answers. A table has one
-        row per question (unit) and one column per run (rater). A sequence has one element per run,
-        which is a vector for one model or a table (models, questions). Use `Ratings.from_long` for
-        long tables.
+        row per question (unit) and one column per run (rater). A sequence has one element per run:
+        a vector for one model, or a table (models, questions). Use `Ratings.from_long` for long
+        tables.
     categories : iterable, optional
         All categories in increasing order; by default the sorted categories of the data.
     clusters : array_like (questions,), optional
@@ -308,8 +307,7 @@ def fleiss_kappa(
         clusters.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
-        other intervals are too short. For the two proportions, "score" is the Wilson interval; for
-        the other coefficients, it is a score interval with a jackknife variance.
+        other intervals are too short. "score" is a score interval with a jackknife variance.
     bootstrap : int or Bootstrap
         Number of resamples of questions. All models use the same resamples, so that differences
         are paired.
@@ -359,15 +357,15 @@ def gwet_ac1(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Compute Gwet's AC1 of every model: agreement of runs if one answer is very frequent.
+    """Compute Gwet's AC1 of every model, which suits data with one very frequent answer.
 
     Parameters
     ----------
     ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
         Answers as numbers or words; NaN, None and empty text mark missing answers. A table has one
-        row per question (unit) and one column per run (rater). A sequence has one element per run,
-        which is a vector for one model or a table (models, questions). Use `Ratings.from_long` for
-        long tables.
+        row per question (unit) and one column per run (rater). A sequence has one element per run:
+        a vector for one model, or a table (models, questions). Use `Ratings.from_long` for long
+        tables.
     categories : iterable, optional
         All categories of the scale, including categories that do not occur; AC1 depends on their
         number. By default the categories of the data are used.
@@ -376,8 +374,7 @@ def gwet_ac1(
         clusters.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
-        other intervals are too short. For the two proportions, "score" is the Wilson interval; for
-        the other coefficients, it is a score interval with a jackknife variance.
+        other intervals are too short. "score" is a score interval with a jackknife variance.
     bootstrap : int or Bootstrap
         Number of resamples of questions. All models use the same resamples, so that differences
         are paired.
@@ -434,9 +431,9 @@ def krippendorff_alpha(
     ----------
     ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
         Answers as numbers or words; NaN, None and empty text mark missing answers. A table has one
-        row per question (unit) and one column per run (rater). A sequence has one element per run,
-        which is a vector for one model or a table (models, questions). Use `Ratings.from_long` for
-        long tables.
+        row per question (unit) and one column per run (rater). A sequence has one element per run:
+        a vector for one model, or a table (models, questions). Use `Ratings.from_long` for long
+        tables.
     metric : {"nominal", "ordinal", "interval", "ratio"}, optional
         Distance between two ratings. All distances except "nominal" require numbers; "ordinal"
         also accepts the order in `categories`. The default is "nominal", with a warning if the
@@ -448,8 +445,7 @@ def krippendorff_alpha(
         clusters.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
-        other intervals are too short. For the two proportions, "score" is the Wilson interval; for
-        the other coefficients, it is a score interval with a jackknife variance.
+        other intervals are too short. "score" is a score interval with a jackknife variance.
     bootstrap : int or Bootstrap
         Number of resamples of questions. All models use the same resamples, so that differences
         are paired.
@@ -545,7 +541,7 @@ def _member(coefficients: list[Coefficient], table: UnitTable) -> Panelist:
 
 
 def _share(coefficient: Coefficient, table: UnitTable) -> UnitShare | None:
-    """Return a coefficient that is a mean over questions as a `UnitShare`."""
+    """Return, as a `UnitShare`, a coefficient that is a mean over questions."""
     ones = table.paired.astype(np.float64)
     if coefficient is IDENTICAL:
         return UnitShare(table.identical, ones, float(ones.sum()))
@@ -556,7 +552,7 @@ def _share(coefficient: Coefficient, table: UnitTable) -> UnitShare | None:
 
 
 def _expected(coefficient: Coefficient, table: UnitTable) -> float:
-    """Return the expected disagreement, which determines the lower bound of perfect agreement."""
+    """Return the expected disagreement, used for the lower bound when agreement is perfect."""
     if not coefficient.marginal or not table.paired.any():
         return 1.0
     shares = np.bincount(table.category, table.number) / table.number.sum()

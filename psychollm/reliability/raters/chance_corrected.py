@@ -1,4 +1,4 @@
-r"""Coefficients of agreement as functions of resampled questions.
+r"""Coefficients of agreement, computed from sums over resampled questions.
 
 With :math:`\bar a` the mean over questions of the agreement of two ratings, and :math:`\pi_c` the
 mean over questions of the proportion of category c (q categories),
@@ -29,7 +29,7 @@ ratings of the question agree with probability
 
 .. math:: a_u = \frac{\sum_c n_{uc} (n_{uc} - 1)}{m_u (m_u - 1)}.                         \quad (4)
 
-Questions rated once carry no information about agreement and are omitted. Krippendorff's
+Questions with only one rating carry no information about agreement and are omitted. Krippendorff's
 disagreement of a question is
 
 .. math:: d_u = \frac{1}{m_u - 1} \sum_{c, k} n_{uc} n_{uk} \delta^2_{ck}.                \quad (5)
@@ -106,7 +106,7 @@ class UnitSums:
 
 
 class Summation:
-    """Arrays from which the sums of one table are computed in all resamples."""
+    """Arrays for computing the sums of one table in all resamples."""
 
     __slots__ = ("_column", "_start", "_value", "_width", "table")
 
@@ -204,7 +204,7 @@ def pairwise_agreement(sums: UnitSums) -> FloatArray:
 
 
 def all_identical(sums: UnitSums) -> FloatArray:
-    """Return the proportion of questions with identical ratings (resamples,)."""
+    """Return the proportion of questions whose ratings are all identical (resamples,)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(sums.identical / sums.paired)
 
@@ -278,7 +278,7 @@ def ratio_distances(values: FloatArray) -> FloatArray:
 
 
 def _beyond(agreement: FloatArray, chance: FloatArray) -> FloatArray:
-    """Return agreement beyond chance; NaN if chance agreement is 1."""
+    """Return chance-corrected agreement; NaN if chance agreement is 1."""
     with np.errstate(invalid="ignore", divide="ignore"):
         corrected = 1.0 - (1.0 - agreement) / (1.0 - chance)
     # Proportions sum to 1 only up to rounding errors, so a very small remainder counts as zero

@@ -83,8 +83,8 @@ def cohen_kappa(
         the answers of one model. Alternatively, pass `Ratings` with two runs as `first` and omit
         `second`.
     weights : {"linear", "quadratic"} or array_like (categories, categories), optional
-        Partial credit for disagreements; a matrix has ones on its diagonal and smaller values
-        elsewhere. By default disagreements get no credit. "linear" and "quadratic" credit
+        Partial credit for disagreements. A matrix of weights has ones on its diagonal and smaller
+        values elsewhere. By default disagreements get no credit. "linear" and "quadratic" credit
         decreases with the distance between the ranks of two categories. A flag marks numeric
         categories with unequal spacing; in this case pass `categories` or a matrix of weights.
     categories : iterable, optional
@@ -94,11 +94,11 @@ def cohen_kappa(
         clusters.
     interval : {"posterior", "score", "asymptotic", "bca", "percentile"}
         Interval method. "posterior" uses the posterior distribution of the proportions of answer
-        pairs, under a uniform Dirichlet prior with the weight of two questions. The coverage of
-        "posterior" is also correct with few questions and rare answers. With clusters, "posterior"
-        is replaced by "score", the score interval of `agreement`. "asymptotic" uses (2) with
-        normal quantiles, clipped to [-1, 1]; it does not support clusters, and has zero length at
-        perfect agreement.
+        pairs, under a uniform Dirichlet prior that counts as much as two questions. The coverage
+        of "posterior" is also correct with few questions and rare answers. With clusters,
+        "posterior" is replaced by "score", the score interval of `agreement`. "asymptotic" uses
+        (2) with normal quantiles, clipped to [-1, 1]; it does not support clusters, and has zero
+        length at perfect agreement.
     bootstrap : int or Bootstrap
         Number of resamples of questions. All models use the same resamples, so that differences
         are paired.
@@ -157,7 +157,7 @@ def cohen_kappa(
 
 
 def kappa_weights(weights: Any, ratings: Ratings) -> FloatArray:
-    """Return the validated credit for each pair of categories (categories, categories)."""
+    """Return the validated weight of each pair of categories (categories, categories)."""
     size = len(ratings.categories)
     if weights is None:
         return np.eye(size)
@@ -223,7 +223,7 @@ def _two_runs(first: Any, second: Any, categories: Iterable[Hashable] | None) ->
 
 
 def _equally_spaced(ratings: Ratings) -> bool:
-    """Return whether the numeric categories are equally spaced, as their ranks are."""
+    """Return whether the numeric categories are equally spaced."""
     if not all(isinstance(category, int | float) for category in ratings.categories):
         return True
     steps = np.diff(category_values(ratings))
@@ -263,7 +263,7 @@ def _table(codes: IntArray, size: int) -> FloatArray:
 
 
 def _expected(table: FloatArray, credit: FloatArray) -> float:
-    """Return the loss expected by chance, as a proportion of the largest loss."""
+    """Return the loss expected by chance, as a proportion of the maximum loss."""
     loss = 1.0 - credit
     chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / max(float(table.sum()), 1.0) ** 2
     return max(float((chance * loss).sum()) / max(float(loss.max(initial=0.0)), 1e-12), 1e-12)

@@ -1,7 +1,7 @@
 r"""Contrasts of rates between types of questions, for every model.
 
-A contrast :math:`\sum_k w_k p_k` compares rates on types of questions. An example is the rate on
-unanswerable questions minus the rate on answerable questions. The bounds of a contrast are
+A contrast :math:`\sum_k w_k p_k` compares rates on types of questions. An example is the pass rate
+on unanswerable questions minus the pass rate on answerable questions. The bounds of a contrast are
 computed from the bounds :math:`l_k, u_k` of the rates (MOVER; Newcombe, 1998; Zou and Donner,
 2008):
 
@@ -24,7 +24,7 @@ If a cluster (for example, the questions about one passage) contains questions o
 another interval is used. Let :math:`e_g` be the influence of cluster g on the contrast: the sum of
 the influences of its answers, times the number of clusters G. If the contrast is inside [a, b],
 :math:`e_g` is usually between :math:`a - \hat\theta` and :math:`b - \hat\theta`. Two clusters are
-added, one at each of these bounds (Bonett and Price, 2012, for paired rates),
+added, one at each of these bounds, as Bonett and Price (2012) do for paired rates,
 
 .. math:: \tilde\theta = \hat\theta + \frac{a + b - 2 \hat\theta}{G + 2}, \qquad
           s^2 = \frac{1}{G + 2} \Big[\frac{\sum_g e_g^2 + (a - \hat\theta)^2 + (b - \hat\theta)^2}
@@ -90,8 +90,8 @@ def rate_contrast(
     ----------
     scores : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
         Scores inside [0, 1]: 1 = passed, 0 = failed; NaN marks a missing score. A table has one
-        row per question and one column per run. A sequence has one element per run, which is a
-        vector for one model or a table (models, questions).
+        row per question and one column per run. A sequence has one element per run: a vector for
+        one model, or a table (models, questions).
     kinds : array_like (questions,)
         Type of each question. A Series is reordered to match the questions.
     weights : mapping
@@ -228,7 +228,7 @@ def _estimate(
 def _coded(
     kinds: Any, weights: Mapping[Any, float], questions: Labels
 ) -> tuple[IntArray, FloatArray]:
-    """Return the index of each question's type in the weights, and the weights."""
+    """Return the index of each question's type in the array of weights, and this array."""
     values = np.array(list(weights.values()), dtype=np.float64)
     size = np.abs(values[values != 0.0])
     if not values.size or not ((size >= 1e-100) & (size <= 1e100)).all():
@@ -329,7 +329,7 @@ def _with_two_more(estimate: Estimate, contrast: Contrast, clusters: IntArray) -
 def _combined(
     contrast: Contrast, row: int, clusters: IntArray | None, level: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the interval of a contrast, and its standard error with degrees of freedom (2)."""
+    """Return a contrast's interval, its standard error, and its degrees of freedom (2)."""
     value, variance = 0.0, 0.0
     below, above, scatter = 0.0, 0.0, 0.0
     for kind, weight in enumerate(contrast.weights):

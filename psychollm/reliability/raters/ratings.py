@@ -64,12 +64,12 @@ def encode_categories(
 
 
 def _moved(codes: IntArray, target: AnyArray) -> IntArray:
-    """Replace codes by their targets; missing codes stay missing."""
+    """Replace each code by its new code; missing codes stay missing."""
     return np.asarray(np.append(target, -1).astype(np.int64)[codes], dtype=np.int64)
 
 
 def _unhashable(cells: AnyArray) -> tuple[int, ...]:
-    """Return the index of the first cell that cannot be a category."""
+    """Return the index of the first cell whose value cannot be a category."""
     for place in np.ndindex(cells.shape):
         try:
             hash(cells[place])
@@ -102,7 +102,7 @@ def _distinct(cells: AnyArray, name: Name, given: tuple[Any, ...]) -> tuple[IntA
 
 
 def _check_runs(table: Table) -> None:
-    """Raise an error if some columns contain words and others numbers."""
+    """Raise an error if some columns contain words and other columns contain numbers."""
     # A table with one row per rating contains a column of labels and a column of ratings.
     if table.values.dtype != object:
         return
@@ -141,7 +141,7 @@ def _plain(value: Any) -> Any:
 
 
 def _sort_key(value: Any) -> tuple[str, Any]:
-    """Return a sort key: numbers by size, text alphabetically, other values by representation."""
+    """Return a sort key: numbers by size, text alphabetically, other values by their ``repr``."""
     if isinstance(value, int | float):
         return "", value
     return type(value).__name__, value if isinstance(value, str) else repr(value)
@@ -151,8 +151,8 @@ def _sort_key(value: Any) -> tuple[str, Any]:
 class Ratings(Result):
     """Ratings of each question in each run, for one model or several.
 
-    A run is any repetition of a judgement: a run of a model, a judge, a prompt or an annotator.
-    Use the ``from_...`` methods, which validate their input.
+    A run is any repetition of a judgement, such as another run, judge, prompt or annotator. Use
+    the ``from_...`` methods, which validate their input.
 
     Examples
     --------
@@ -190,8 +190,8 @@ class Ratings(Result):
         ShapeError
             If the input is not a table.
         CodeError
-            If a value is infinite, unhashable or not one of `categories`; or if some columns
-            contain words and others numbers.
+            If a value is infinite, unhashable or not one of `categories`, or if some columns
+            contain words and others contain numbers.
 
         Examples
         --------

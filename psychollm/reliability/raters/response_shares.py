@@ -79,12 +79,12 @@ def response_shares(
     ----------
     ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
         Answers as numbers or words; NaN, None and empty text mark missing answers. A table has one
-        row per question (unit) and one column per run (rater). A sequence has one element per run,
-        which is a vector for one model or a table (models, questions). Use `Ratings.from_long` for
-        long tables.
+        row per question (unit) and one column per run (rater). A sequence has one element per run:
+        a vector for one model, or a table (models, questions). Use `Ratings.from_long` for long
+        tables.
     among : iterable, optional
-        Categories to which the proportions refer, such as types of failure; other answers are
-        omitted.
+        Categories among which proportions are computed (for example, types of failure); answers of
+        other categories are omitted.
     categories : iterable, optional
         All categories in increasing order; by default the sorted categories of the data.
     clusters : array_like (questions,), optional

@@ -1,4 +1,4 @@
-"""Scores of the same questions in several runs: totals, pooled rate and majority rate.
+"""Scores on the same questions in several runs: totals, pooled rate and majority-vote rate.
 
 Answers to the same question in several runs are dependent, so that the question is the unit of
 replication. A rate over questions and runs has a Wilson interval for the effective number of
@@ -91,14 +91,14 @@ def retest(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Retest:
-    """Compute each model's totals by run, rate over all runs and majority rate.
+    """Compute each model's totals by run, its rate over all runs, and its majority-vote rate.
 
     Parameters
     ----------
     scores : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
         Scores inside [0, 1]: 1 = passed, 0 = failed; NaN marks a missing score. A table has one
-        row per question and one column per run. A sequence has one element per run, which is a
-        vector for one model or a table (models, questions).
+        row per question and one column per run. A sequence has one element per run: a vector for
+        one model, or a table (models, questions).
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; the jackknife and the bootstrap use whole
         clusters.
@@ -113,7 +113,7 @@ def retest(
     Returns
     -------
     Retest
-        Scores by run, pooled rate and majority rate, in which ties count one half. The unit of
+        Scores by run, pooled rate, and majority rate with ties counted as one half. The unit of
         replication is the question or the cluster, not the answer. Runs have Wilson intervals;
         `rate` and `majority` have resamples, used by `Estimate.difference`.
 

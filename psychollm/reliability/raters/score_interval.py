@@ -1,8 +1,8 @@
-r"""Score intervals of proportions and of chance-corrected agreement, which are valid near one.
+r"""Score intervals, valid even near one, of proportions and of chance-corrected agreement.
 
-Runs of a model often agree on nearly all questions, such as 29 of 30. Wald, percentile and BCa
-intervals are invalid near perfect agreement; for example, they have zero length in samples without
-disagreement. Score intervals use the variance at the hypothesised value instead of at the
+Runs of a model often agree on nearly all questions, for example on 29 of 30. Wald, percentile and
+BCa intervals are invalid near perfect agreement; for example, they have zero length in samples
+without disagreement. Score intervals use the variance at the hypothesised value instead of at the
 estimate.
 
 *Proportions.* If :math:`h_u` of the :math:`m_u` answers to question u are hits, the proportion is
@@ -16,9 +16,9 @@ The interval is the Wilson interval for n* trials (Korn and Graubard, 1998; Fran
 and Slud, 2019). With one answer per question, n* is the number of answers.
 
 *Agreement beyond chance.* A coefficient of agreement is :math:`1 - D`, where D is the ratio of
-observed to expected disagreement. Near perfect agreement, D is a sum of rare events; it is assumed
-to be between zero and two. With v the jackknife variance of D, the bounds :math:`\delta` are the
-bounds of the Wilson interval for D / 2,
+observed to expected disagreement. Near perfect agreement, D is a sum over rare events. Its value
+is assumed to be between zero and two. With v the jackknife variance of D, the bounds
+:math:`\delta` are the bounds of the Wilson interval for D / 2,
 
 .. math:: (D - \delta)^2 = t^2 v\, \frac{\delta (2 - \delta)}{D (2 - D)}.                 \quad (2)
 
@@ -69,7 +69,7 @@ def clustered_share(
     level: float = 0.95,
     most: float | None = None,
 ) -> Share:
-    """Return a proportion with Wilson's interval for the effective number of answers (1)."""
+    """Return a proportion with the Wilson interval for the effective number of answers (1)."""
     total = float(sizes.sum())
     if total == 0.0:
         return Share(np.nan, np.nan, np.full(2, np.nan), 0.0)

@@ -1,4 +1,4 @@
-"""Coefficients of agreement for every model, on common resamples of questions."""
+"""Coefficients of agreement for every model, computed on the same resamples of questions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -39,7 +39,7 @@ class UnitShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panelist:
-    """Coefficients of one model, as functions of the counts of questions."""
+    """Coefficients of one model, as functions of the resampling counts of its questions."""
 
     compute: Compute
     paired: BoolArray  # (questions,) whether the question was answered at least twice
@@ -52,7 +52,7 @@ class Panelist:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """All models, and the options that are common to their coefficients."""
+    """All models, and the options that apply to all their coefficients."""
 
     names: tuple[str, ...]  # names of the coefficients
     members: Sequence[Panelist]
@@ -97,7 +97,7 @@ def mean_of_shares(shares: Sequence[UnitShare]) -> Compute:
 
 
 def independent_units(paired: BoolArray, clusters: IntArray | None) -> int:
-    """Return the number of used questions or, with clusters, of used clusters."""
+    """Return the number of questions used or, with clusters, the number of clusters used."""
     return int(paired.sum()) if clusters is None else np.unique(clusters[paired]).size
 
 
@@ -113,13 +113,13 @@ def _computed(panel: Panel, counts: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """Values and resamples of all outputs, from which estimates are computed."""
+    """Values and resamples of all outputs, used to compute estimates."""
 
     panel: Panel
     replicates: Replicates  # (models, outputs)
 
     def estimate(self, output: int) -> Estimate:
-        """Return the estimate of one output, such as a coefficient."""
+        """Return the estimate of one output (for example, of a coefficient)."""
         panel = self.panel
         bootstrapped = self.replicates.each(slice(None), output).estimate(
             panel.names[output],
@@ -142,7 +142,7 @@ class _Parts:
         return independent_units(self.panel.members[row].paired, self.panel.clusters)
 
     def _flag(self, row: int, output: int) -> Reason:
-        """Return the reason why the coefficient or its interval is undefined or qualified."""
+        """Return the reason why the coefficient or its interval is undefined or flagged."""
         own = self.panel.members[row].flags[output]
         if not np.isfinite(self.replicates.value[row, output]):
             return own

@@ -47,7 +47,7 @@ from psychollm.reliability.scales.score_table import ScaleScores, ScoreTable
 
 
 def chosen_interval(table: ScoreTable, interval: str | None) -> str:
-    """Return the method; raise an error if it assumes independent rows but respondents repeat."""
+    """Return the method; raise an error if it assumes independent rows and rows are repeated."""
     if interval is None:
         return "jackknife" if table.has_repeats else "feldt"
     check_choice("interval", interval, AlphaInterval)
@@ -61,7 +61,7 @@ def chosen_interval(table: ScoreTable, interval: str | None) -> str:
 
 
 class AlphaParts:
-    """Replicates of all conditions (conditions, coefficients), from which estimates follow."""
+    """Estimates and replicates of all coefficients under each condition."""
 
     def __init__(self, table: ScoreTable, replicates: Replicates) -> None:
         self.labels, self.replicates = table.conditions, replicates
@@ -97,7 +97,7 @@ class AlphaParts:
     def other(
         self, name: str, column: int, scales: Sequence[ScaleScores], scale: Scale
     ) -> Estimate:
-        """Return a coefficient with a jackknife or bootstrap interval over respondents."""
+        """Return any coefficient with a jackknife or bootstrap interval over respondents."""
         return self.replicates.each(slice(None), column).estimate(
             name,
             scale=scale,
@@ -121,7 +121,7 @@ def normal_theory_se(scale: ScaleScores) -> float:
 
 
 def mean_correlation_scale(k: int) -> Scale:
-    """Return the scale log(1 - standardised alpha) for the mean correlation of k items."""
+    """Return the transformation to log(1 - standardised alpha) of k items' mean correlation."""
 
     def forward(mean: FloatArray) -> FloatArray:
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -168,7 +168,7 @@ def duhachek_se(matrix: FloatArray, n: float) -> float:
 
 
 def alpha_se(trace: float, with_total: FloatArray, square: float, k: int, n: float) -> float:
-    """Return the standard error (2) from tr C, C1 (items,) and tr C^2."""
+    """Return the standard error (2), given tr C, C1 (items,) and tr C^2."""
     total = float(with_total.sum())
     if k < 2 or n < 2 or not total**3 > 0.0:
         return float("nan")
@@ -178,7 +178,7 @@ def alpha_se(trace: float, with_total: FloatArray, square: float, k: int, n: flo
 
 
 def squared_norm(centred: FloatArray) -> float:
-    """Return tr C^2 of complete centred scores, from the smaller of two cross products."""
+    """Return tr C^2 of complete centred scores, computed from the smaller cross-product matrix."""
     rows, items = centred.shape
     gram = centred @ centred.T if rows < items else centred.T @ centred
     return float((gram * gram).sum()) / (rows - 1.0) ** 2 if rows > 1 else float("nan")

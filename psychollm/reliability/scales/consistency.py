@@ -9,10 +9,10 @@ With k items, :math:`s_j^2` their variances, :math:`s_T^2` the variance of the t
 
 Alpha is undefined if the total does not vary. Alpha is 1 if every respondent has the same score on
 all items and respondents differ. Items with a negative item-rest correlation are flagged, but are
-reversed only if `keys` requests it.
+reversed only if their key in `keys` is -1.
 
-Alpha of a matrix of polychoric correlations is ordinal alpha: the consistency of the latent normal
-variables, which is higher than the consistency of the observed answers.
+Alpha of a matrix of polychoric correlations is ordinal alpha, the consistency of the latent normal
+variables. It is higher than the consistency of the observed answers.
 
 References
 ----------
@@ -98,7 +98,7 @@ class Consistency(Result):
 
     @property
     def signal_to_noise(self) -> FloatArray:
-        """Ratio of true to error variance of the total of standardised items (conditions,)."""
+        """Ratio of true to error variance of the sum of standardised items (conditions,)."""
         reliability = self.standardised.value
         with np.errstate(divide="ignore"):
             return np.asarray(reliability / (1.0 - reliability))
@@ -114,7 +114,7 @@ class Consistency(Result):
         return "\n".join(map(self._sentence, range(len(self.conditions))))
 
     def _sentence(self, row: int) -> str:
-        """Return a sentence on alpha under one condition, or the reason why it is undefined."""
+        """Return a sentence on alpha under one condition, or the reason why alpha is undefined."""
         alpha, n = self.alpha, int(self.alpha.n[row])
         rows = (
             f"{self.n_items} items, {n} administrations to {int(self.n_respondents[row])} "
@@ -141,7 +141,7 @@ def consistency(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Consistency:
-    """Compute coefficient alpha (raw, standardised, of means), mean correlation and SEM.
+    """Compute alpha (raw, standardised, and of respondents' means), mean correlation and SEM.
 
     Parameters
     ----------
@@ -164,9 +164,9 @@ def consistency(
         Interval of alpha. "feldt", the default, is exact for normal, tau-equivalent items.
         "duhachek" is a large-sample interval for normal items that does not assume
         tau-equivalence. "jackknife" (on the scale log(1 - alpha)) and "bootstrap" (BCa) assume no
-        distribution; they are preferable for skewed items and many respondents. If respondents
-        have several rows, only "jackknife" (then the default) and "bootstrap" are valid.
-        Coefficients other than alpha have jackknife intervals, or bootstrap intervals if
+        distribution. They are preferable for skewed items and many respondents. If respondents
+        have several rows, only "jackknife" and "bootstrap" are valid, and "jackknife" is the
+        default. Coefficients other than alpha have jackknife intervals, or bootstrap intervals if
         "bootstrap" is chosen.
     bootstrap : int or Bootstrap
         Number of resamples of respondents, used by `Estimate.difference`; 0 disables resampling.
@@ -189,16 +189,14 @@ def consistency(
         If an option is invalid, or if ``interval`` is "feldt" or "duhachek" although respondents
         have several rows.
 
-    Notes
-    -----
-    The coverage of 95 % intervals was simulated with 50, 200 and 1,000 respondents. The coverage
-    of Feldt's interval was 95 % for normal items, and 96 to 97 % for binary items of all
-    difficulties. If nearly all answers were yes, the coverage of Feldt's interval was 92 %, and
-    the coverage of the jackknife interval was 91, 96 and 95 %, respectively. For strongly skewed
-    items, the coverage of Feldt's interval was 91, 85 and 83 %, and the coverage of the jackknife
-    interval was 91, 92 and 94 %. With 10 to 200 models and three similar repetitions of each, the
-    coverage of the jackknife interval was 93 to 96 %; the coverage of Feldt's interval, applied to
-    the rows, would be 71 to 85 %.
+    Notes ----- The coverage of 95 % intervals was simulated with 50, 200 and 1,000 respondents.
+    The coverage of Feldt's interval was 95 % for normal items, and 96 to 97 % for binary items of
+    all difficulties. If nearly all answers were yes, the coverage of Feldt's interval was 92 %,
+    and the coverage of the jackknife interval was 91, 96 and 95 %, respectively. For strongly
+    skewed items, the coverage of Feldt's interval was 91, 85 and 83 %, and the coverage of the
+    jackknife interval was 91, 92 and 94 %. With three similar repetitions of each of 10 to 200
+    models, the coverage of the jackknife interval was 93 to 96 %. Feldt's interval, if it treated
+    all rows as independent, would cover 71 to 85 %.
 
     References
     ----------
@@ -354,8 +352,8 @@ def alpha_of_matrix(
     n : int, optional
         Number of respondents. If `n` is not given, there is no interval.
     interval : {"feldt", "duhachek"}
-        Interval of alpha. Both interval methods assume correlations of observed scores; for
-        tetrachoric or polychoric correlations, the intervals are too narrow.
+        Interval of alpha. Both interval methods assume covariances or correlations of observed
+        scores; for tetrachoric or polychoric correlations, the intervals are too narrow.
     level : float
         Coverage of the intervals, between 0 and 1.
 

@@ -14,9 +14,9 @@ Let C be the matrix of correlations (or covariances) of k items, :math:`V = 1'C1
 In the population, all six coefficients are lower bounds of the reliability of the total score, and
 lambda 1 <= lambda 3 <= lambda 2. In a sample, lambda 4 is biased upwards, because it is the
 maximum over many splits. The bias is 0.06 to 0.11 with 10 items and 50 respondents. A 95 %
-bootstrap interval would have a coverage of 60 to 70 %, so lambda 4 has no interval. Lambda 3 is
-standardised alpha if computed from correlations (as in the R package psych), and alpha if computed
-from covariances.
+bootstrap interval for lambda 4 would have a coverage of 60 to 70 %, so no interval is given.
+Lambda 3 is standardised alpha if computed from correlations (as in the R package psych), and alpha
+if computed from covariances.
 
 References
 ----------
@@ -70,7 +70,8 @@ def guttman(
     scores : Responses, DataFrame, DataArray or array_like (rows, items)
         Scores of respondents on the items of one scale.
     of : {"correlations", "covariances"}
-        Matrix from which the coefficients are computed. Correlations omit zero-variance items.
+        Matrix from which the coefficients are computed. With correlations, zero-variance items are
+        omitted.
     respondents : array_like (rows,), optional
         Respondent of each row, for repeated measurements; the jackknife and the bootstrap use
         whole respondents.
@@ -107,11 +108,9 @@ def guttman(
     OptionError
         If an option is invalid.
 
-    Notes
-    -----
-    Items are reversed only if `keys` requests it. The R package psych 2.2.9 reverses items with
-    negative loadings for lambda 4, but not for the other coefficients; `keys` can reproduce its
-    values.
+    Notes ----- Items are reversed only if their key in `keys` is -1. For lambda 4, but not for the
+    other coefficients, the R package psych 2.2.9 reverses items with negative loadings. Its values
+    can be reproduced with `keys`.
 
     References
     ----------

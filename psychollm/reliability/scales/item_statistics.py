@@ -13,7 +13,8 @@ each item with all others,
           r_{j,\text{cor}} = \frac{\sum_{i \ne j} r_{ij} + m_j}
                                   {\sqrt{1'R1 - k + \sum_i m_i}}.                        \quad (2)
 
-In the second coefficient of (2), the total includes only the common part of the item's variance.
+In the second coefficient of (2), the total includes only the part of the item's variance that is
+shared with other items.
 """
 
 from collections.abc import Callable
@@ -62,13 +63,13 @@ class ResampledMatrix:
         self.centred, self.respondent, self.of = centred_items(scale.values), scale.respondent, of
 
     def at(self, counts: FloatArray) -> FloatArray:
-        """Return correlations of the items that vary, or covariances of all items."""
+        """Return the correlations of items that vary, or the covariances of all items."""
         covariances = centred_covariance(self.centred, counts[self.respondent])
         return correlation(covariances)[0] if self.of == "correlations" else covariances
 
 
 def multiple_correlations(matrix: FloatArray) -> FloatArray:
-    """Return each item's squared multiple correlation with all others (items,)."""
+    """Return each item's squared multiple correlation with all other items (items,)."""
     # For a singular matrix, the pseudo-inverse gives values for which lower bounds of reliability
     # remain valid.
     if not matrix.size or not np.isfinite(matrix).all():

@@ -66,7 +66,7 @@ def kr20(
         Interval of alpha. "feldt", the default, is exact for normal, tau-equivalent items.
         "duhachek" is a large-sample interval for normal items that does not assume
         tau-equivalence. "jackknife" (on the scale log(1 - alpha)) and "bootstrap" (BCa) assume no
-        distribution; they are preferable for skewed items and many respondents. If respondents
+        distribution. They are preferable for skewed items and many respondents. If respondents
         have several rows, only "jackknife" and "bootstrap" are valid, and "jackknife" is the
         default. Coefficients other than alpha have jackknife intervals, or bootstrap intervals if
         "bootstrap" is chosen.
@@ -80,7 +80,8 @@ def kr20(
     Returns
     -------
     Estimate
-        Coefficient of each condition; NaN with a reason if the number correct does not vary.
+        Coefficient of each condition; NaN with a reason if the number of correct answers does not
+        vary.
 
     Raises
     ------

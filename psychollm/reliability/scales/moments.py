@@ -7,7 +7,7 @@ resampling counts :math:`w_i` of rows, all coefficients of internal consistency 
           \sum_j c_j = s_T^2, \quad
           \sum_{jk} r_{jk} = \operatorname{var}\Big(\sum_j x_j / s_j\Big).               \quad (1)
 
-The moments (1) are sums over rows and require no matrix of items by items, so that the cost is
+The moments (1) are sums over rows and require no items-by-items matrix, so that the cost is
 proportional to the number of answers. If scores are missing, each covariance is computed from the
 rows with scores on both items,
 
@@ -34,7 +34,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemMoments:
-    """Variances and covariances of each resample, from which internal consistency is computed."""
+    """Variances and covariances in each resample, for computing internal consistency."""
 
     variance: FloatArray  # (resamples, items)
     with_total: FloatArray  # (resamples, items) covariance with the total score
@@ -137,7 +137,7 @@ def _complete_moments(centred: FloatArray, counts: FloatArray) -> ItemMoments:
 
 
 def matrix_moments(matrix: FloatArray) -> ItemMoments:
-    """Return the moments of a covariance matrix, in the form of one resample."""
+    """Return the moments given by a covariance matrix, as for a single resample."""
     correlations, varies = correlation(matrix)
     return ItemMoments(
         variance=np.diagonal(matrix)[None].copy(),
@@ -148,7 +148,7 @@ def matrix_moments(matrix: FloatArray) -> ItemMoments:
 
 
 def centred_covariance(centred: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return `covariance` of scores that are already centred."""
+    """Return the result of `covariance` for scores that are already centred."""
     present = np.isfinite(centred)
     scores = np.where(present, centred, 0.0)
     weighted = counts[:, None] * scores

@@ -1,4 +1,4 @@
-"""Scores of respondents on items, with conditions of rows and keys of items.
+"""Scores of respondents on items, with the condition of each row and the key of each item.
 
 Each row is a respondent or, with repeated measurements, one repetition of a respondent. For
 example, ten models in three runs have thirty rows but are ten respondents. The bootstrap and the
@@ -152,7 +152,7 @@ def _reversed(values: FloatArray, keys: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScaleScores(Result):
-    """Rows of scores from which a coefficient is computed."""
+    """Rows of scores for computing a coefficient."""
 
     values: FloatArray  # (rows, items) NaN where missing
     respondent: IntArray  # (rows,)
@@ -179,7 +179,7 @@ class ScaleScores(Result):
 
     @property
     def reason(self) -> Reason:
-        """Reason why alpha is undefined or qualified."""
+        """Reason why alpha is undefined or flagged."""
         if self.n_items < 2:
             return Reason.ONE_QUESTION
         if self.n < 2:
@@ -204,7 +204,7 @@ def scale_scores(
 def mean_scores(
     table: ScoreTable, condition: int, missing: Incomplete = "pairwise"
 ) -> ScaleScores:
-    """Return each respondent's mean scores over its rows under one condition."""
+    """Return each respondent's mean scores over their rows under one condition."""
     check_choice("missing", missing, Incomplete)
     values, who = table.means(table.rows(condition))
     return _selected(values, who.astype(np.int64), missing)

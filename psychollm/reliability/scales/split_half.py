@@ -102,7 +102,7 @@ def mean_coefficient(matrix: FloatArray) -> float:
 
 
 def improved(matrix: FloatArray, signs: FloatArray, *, highest: bool) -> FloatArray:
-    """Return a split that no exchange of two items improves (maximum or minimum)."""
+    """Return a split whose coefficient no exchange of two items increases (or decreases)."""
     better = signs.copy()
     exchange(matrix, better, 1.0 if highest else -1.0)
     return better
@@ -111,7 +111,7 @@ def improved(matrix: FloatArray, signs: FloatArray, *, highest: bool) -> FloatAr
 def splits_of(
     matrix: FloatArray, max_splits: int, n_splits: int, rng: np.random.Generator
 ) -> Splits | None:
-    """Return the splits of a matrix; None if no coefficient of a split is defined."""
+    """Return the evaluated splits for a matrix; None if the split coefficients are undefined."""
     total = float(matrix.sum())
     if len(matrix) < 2 or not total > ROUNDING * len(matrix) * float(np.trace(matrix)):
         return None
@@ -206,7 +206,8 @@ def split_half(
     scores : Responses, DataFrame, DataArray or array_like (rows, items)
         Scores of respondents on the items of one scale.
     of : {"correlations", "covariances"}
-        Matrix from which the coefficients are computed. Correlations omit zero-variance items.
+        Matrix from which the coefficients are computed. With correlations, zero-variance items are
+        omitted.
     respondents : array_like (rows,), optional
         Respondent of each row, for repeated measurements; the jackknife and the bootstrap use
         whole respondents.
@@ -223,7 +224,7 @@ def split_half(
         maximum and the minimum are found by a local search from the best splits, and are flagged.
         The mean has a closed form and always refers to all splits.
     interval : {"jackknife", "bootstrap"}
-        Interval method for the mean; the jackknife over respondents uses the scale log(1 - x).
+        Interval method for the mean; the jackknife over respondents uses the scale log(1 - mean).
     bootstrap : int or Bootstrap
         Number of resamples of respondents; 0 disables resampling.
     level : float
@@ -243,12 +244,10 @@ def split_half(
     OptionError
         If an option is invalid.
 
-    Notes
-    -----
-    With an odd number of items, the halves differ by one item, and all such splits are used. The R
-    package psych 2.2.9 uses half of these splits and reverses items by default (see `guttman`).
-    Maximum and minimum have no interval, because their difference in samples exceeds the
-    population value, especially with few respondents and many items.
+    Notes ----- With an odd number of items, the halves differ by one item, and all such splits are
+    used. The R package psych 2.2.9 uses half of these splits and reverses items by default (see
+    `guttman`). Maximum and minimum have no intervals, because the difference between them is
+    larger in samples than in the population, especially with few respondents and many items.
 
     References
     ----------
