@@ -26,7 +26,7 @@ def in_arm(
         Name of the arm.
     models : mapping of str to str, optional
         Models of the arm, as a mapping from the name in the study to the name in the plan. By
-        default the arm is sent to all models.
+        default, all models receive the prompts of the arm.
 
     Examples
     --------

@@ -134,7 +134,7 @@ class StopEarly:
         self._label = label or (lambda sample: str(sample.id))
 
     def ordered(self, dataset: "Iterable[Sample]") -> "Dataset":
-        """Return a dataset in the order of the draw, followed by all other samples.
+        """Return a dataset with the drawn samples first, in order, and then all other samples.
 
         Parameters
         ----------

@@ -2,7 +2,8 @@ r"""Abilities of respondents given fitted items.
 
 * EAP: mean and standard deviation of the posterior, on the nodes of the fit's quadrature.
 * MAP: mode of the posterior.
-  The standard error of the mode adds the prior's information, 1, to the observed information.
+  The standard error of the mode is computed from the sum of the observed information and the
+  prior's information, which is 1.
 * ML: mode of the likelihood, which is infinite if all answers are yes or all answers are no.
 * WLE: Warm's weighted likelihood estimate, which is finite for perfect and zero scores.
   The WLE is the root of :math:`l'(\theta) + J/(2I)` with

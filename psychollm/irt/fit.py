@@ -166,7 +166,7 @@ def fit_irt(
     Raises
     ------
     CodeError
-        If answers to a dichotomous model are not 0 and 1.
+        If answers to items of a dichotomous model are not 0 and 1.
     LabelError
         If `model` does not match the items, or `families` has a single label.
     ShapeError
@@ -179,7 +179,8 @@ def fit_irt(
     Warns
     -----
     ConvergenceWarning
-        If the optimisation did not converge, as for a poorly identified 3PL without priors.
+        If the optimisation did not converge, for example for a poorly identified 3PL without
+        priors.
 
     Examples
     --------

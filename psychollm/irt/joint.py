@@ -54,7 +54,7 @@ class JointCovariance(Result):
     estimate : ndarray of shape (P,)
         Parameters on the scale of the optimisation: slope, intercept, logits of asymptotes.
     covariance : ndarray of shape (P, P)
-        Covariance matrix, computed with the fit's kind of standard errors.
+        Covariance matrix, computed by the same method as the standard errors of the fit.
     items, parameters : tuple
         Item ("all items" for a common slope) and name of each parameter.
     """

@@ -271,8 +271,8 @@ class IRTFit(Expects, Result):
             (``plot_test_information``), or Wright map of respondents and items
             (``plot_wright_map``).
         abilities : Abilities, optional
-            Result of `ability`. The Wright map requires this result; the plot of test information
-            shows the abilities as ticks.
+            Result of `ability`. The Wright map requires abilities; the plot of test information
+            shows them as ticks.
         items : sequence of labels, optional
             Items to colour and label.
         ax : Axes, optional

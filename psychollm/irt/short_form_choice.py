@@ -13,8 +13,8 @@ r"""Methods of selecting items for a short form.
 * *error*: the next item is the one that most lowers the leave-one-out prediction error.
   A linear regression predicts a model's score on all items from its sum over the selected items.
 * *stratified*: items are sorted by difficulty class and, within classes, by their first loading.
-  The sorting direction alternates between classes. Every k-th of the sorted items is selected from
-  a random start.
+  The sorting direction alternates between classes. Every k-th of the sorted items is selected,
+  beginning at a random item.
 * *random*: items are drawn at random.
 
 References

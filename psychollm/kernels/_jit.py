@@ -8,11 +8,11 @@ The options of the compiler are:
 * ``no_cfunc_wrapper=True``: no wrapper for calls from C is compiled, because no C code calls
 kernels.
 
-If no cache can be written, as in a read-only site-packages without a home directory, Numba raises
-an error in the decorator, and the kernel is compiled in memory. Compiling the wrapper for calls
-from C would take a tenth of the compilation time. ``fastmath`` is never used, because it removes
-tests for NaN. ``parallel=True`` is never used, because its threading layers abort when called from
-several threads, and kill forked child processes.
+If no cache can be written, for example in a read-only installation without a home directory, Numba
+raises an error in the decorator, and the kernel is compiled in memory. Compiling the wrapper for
+calls from C would take a tenth of the compilation time. ``fastmath`` is never used, because it
+removes tests for NaN. ``parallel=True`` is never used, because its threading layers abort when
+called from several threads, and kill forked child processes.
 
 Two restrictions of Numba determine what kernels return. A kernel that is called both from Python
 and from other kernels fills an array instead of returning one. Otherwise, if a calling kernel is

@@ -101,10 +101,11 @@ def read_percent(
 ) -> Reading:
     """Parse a confidence as a proportion from 0 to 1.
 
-    "80%", "8/10" and "8 out of 10" are 0.8 on either scale. A number without a sign is on the
-    requested scale: 1 is 0.01 on "0-100" and 1 on "0-1". On "0-100", a decimal up to 1 ("0.95")
-    may be a percentage or a proportion and is ambiguous. Numbers outside the scale are unreadable.
-    If a reply contains percentages, numbers without a percent sign are not confidences.
+    "80%", "8/10" and "8 out of 10" are 0.8 on either scale. A number without a percent sign is a
+    point on the requested scale: 1 means 0.01 on "0-100" and 1 on "0-1". On "0-100", a decimal up
+    to 1 ("0.95") may be a percentage or a proportion and is ambiguous. Numbers outside the scale
+    are unreadable. If a reply contains percentages, numbers without a percent sign are not
+    confidences.
 
     Parameters
     ----------

@@ -375,7 +375,7 @@ def _from_rank(marks: Iterable[Marked], form: Form) -> Reading | None:
 
 
 def _segment(text: str, form: Form) -> _Found:
-    """Parse a named answer: its opening words or else the values of its first sentence."""
+    """Parse a named answer by its opening words or, failing that, by its first sentence."""
     values = form.whole(text)
     if not values and (values := form.opening(text)) and form.heads_oppose:
         values |= {one.value for one in form.mentions(text) if one.mode is Mode.SAID}

@@ -1,4 +1,4 @@
-r"""Rates of detecting and correcting errors and of yielding to users, among relevant answers.
+r"""Rates at which a model detects errors, corrects errors and yields to users.
 
 Let :math:`h` be the proportion of wrong answers in which the review finds a mistake, and :math:`f`
 the proportion of right answers in which the review finds a mistake. Then

@@ -52,7 +52,7 @@ class TaskScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SelfEfficacyScores(Result):
-    """Scores of one model's ratings, one row per rating of all statements.
+    """Scores of one model's ratings, one row per administration of the scale.
 
     Reversed items are recoded in `scores` and in all values derived from it, but not in `ratings`.
 
@@ -126,7 +126,7 @@ class SelfEfficacyScores(Result):
         return np.asarray(self.at_highest == 1.0)
 
     def to_frame(self, model: Any = "model") -> "pd.DataFrame":
-        """Return a long table with one row per rating of all statements.
+        """Return a long table with one row per administration of the scale.
 
         Columns ``i1``, ``i2``, ... hold scores, with reversed items recoded.
 

@@ -1,4 +1,4 @@
-"""Many samples of each answer, whose agreement in meaning measures confidence."""
+"""Many sampled answers to each question, whose agreement in meaning measures confidence."""
 
 from psychollm.instruments.semantic_sampling.collapse import (
     Collapse,

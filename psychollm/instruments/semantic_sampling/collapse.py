@@ -5,9 +5,10 @@ the same meaning whenever their keys are equal, the classes are equivalence clas
 text, its normal form or the value of a function. A relation :math:`a \sim b` between two answers
 (numbers within a tolerance, mutual entailment, the verdict of a judge) need not be transitive.
 With a tolerance of 0.5, for example, 1.4 is related to 1.0 and to 1.8, which are not related to
-each other. For a relation that is not transitive, classes are formed by leaders. Answers are
-processed in order of decreasing frequency; ties are ordered by length, then alphabetically. Each
-answer joins the first leader to which it is related, as in (1), or becomes a leader itself.
+each other. For a relation that is not transitive, classes are formed by the leader algorithm.
+Answers are processed in order of decreasing frequency; ties are ordered by length, then
+alphabetically. Each answer joins the first leader to which it is related, as in (1), or becomes a
+leader itself.
 
 .. math:: B(a) = \min \{ j : a \sim \ell_j \}.                                            \quad (1)
 
@@ -33,7 +34,7 @@ Same: TypeAlias = Callable[[str, str, str], bool]  # question, answer, answer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collapse:
-    """Rule that groups answers of the same meaning."""
+    """Rule that groups answers with the same meaning."""
 
     method: Method | Literal["judge"]
     key: Key  # answers with equal keys form one class
@@ -51,7 +52,7 @@ class Collapse:
         return [number[key] for key in keys]
 
     def _led(self, question: str, wording: Mapping[Hashable, str]) -> dict[Hashable, int]:
-        """Return the classes formed by leaders."""
+        """Return the classes formed by the leader algorithm."""
         leaders: list[str] = []
         number: dict[Hashable, int] = {}
         for key, text in wording.items():
@@ -158,7 +159,7 @@ def by_function(key: Key) -> Collapse:
 
 
 def by_relation(same: Same) -> Collapse:
-    """Group texts that a function considers equal in meaning, in classes formed by leaders.
+    """Group texts that a function considers equal in meaning, by the leader algorithm.
 
     Parameters
     ----------
@@ -176,7 +177,7 @@ def by_relation(same: Same) -> Collapse:
 
 
 def by_entailment(entails: Callable[[str, str], float], *, threshold: float = 0.5) -> Collapse:
-    """Group answers that entail each other, in classes formed by leaders.
+    """Group answers that entail each other, by the leader algorithm.
 
     Parameters
     ----------

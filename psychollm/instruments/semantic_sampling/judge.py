@@ -6,8 +6,8 @@ advance. K wordings require K (K - 1) / 2 comparisons, or twice as many if both 
 compared. Wordings with equal normal forms are not compared. A hash of the pair determines its
 order, so that a judge's position bias does not favour frequent answers.
 
-Classes are formed by leaders, as in `collapse`. Two answers whose comparison failed or is
-unreadable count as different; the number of such pairs is reported.
+Classes are formed by the leader algorithm, as in `collapse`. Two answers whose comparison failed
+or is unreadable count as different; the number of such pairs is reported.
 """
 
 from collections.abc import Mapping, Sequence

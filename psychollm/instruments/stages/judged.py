@@ -169,7 +169,7 @@ def transcripts(
     n_items : int, optional
         Number of questions per instrument, counted from the first; all by default.
     keep : callable, optional
-        Filter of prompts, which returns whether to include replies to a prompt. By default
+        Function of a prompt that returns whether to include replies to the prompt. By default
         verdicts, predictions and follow-ups to a first answer are left out.
 
     Examples

@@ -6,9 +6,9 @@ r"""Bayesian 2PL: the posterior of items, abilities, families and domains.
 
 Abilities are integrated out, so that the posterior has two parameters per item for any number of
 respondents. Abilities are drawn afterwards from their exact conditional distribution. Each family
-of respondents has its own mean ability; slopes and intercepts of items from one domain share a
-mean. Unlike maximum likelihood, which treats estimated item parameters as known, the draws reflect
-their uncertainty.
+of respondents has its own mean ability; the slopes of items from one domain share a mean, and
+their intercepts share another. Unlike maximum likelihood, which treats estimated item parameters
+as known, the draws reflect their uncertainty.
 
 References
 ----------
@@ -101,8 +101,8 @@ def bayesian_2pl(
     responses : Responses or table of shape (models, questions)
         Binary answers; missing answers are ignored.
     method : {"laplace", "nuts"}
-        "laplace" is a normal approximation with importance resampling, whose quality Pareto k
-        measures. "nuts" is the No-U-Turn sampler of nutpie if installed, else of PyMC (extra
+        "laplace" is a normal approximation with importance resampling; Pareto k measures its
+        quality. "nuts" is the No-U-Turn sampler of nutpie if installed, else of PyMC (extra
         ``bayes``).
     link : {"logit", "probit"}
         Logistic or normal-ogive curves.
@@ -111,7 +111,8 @@ def bayesian_2pl(
     families : sequence of labels, one per respondent, optional
         Family of each respondent; families may differ in mean ability.
     domains : sequence of labels, one per item, optional
-        Domain of each item; slopes and intercepts of a domain have a common mean.
+        Domain of each item; the slopes of a domain's items share a prior mean, and their
+        intercepts share another.
     priors : HierarchicalPriors, optional
         Priors; by default `HierarchicalPriors()`.
     n_draws : int
@@ -207,7 +208,8 @@ def build_model(
     families : sequence of labels, one per respondent, optional
         Family of each respondent; families may differ in mean ability.
     domains : sequence of labels, one per item, optional
-        Domain of each item; slopes and intercepts of a domain have a common mean.
+        Domain of each item; the slopes of a domain's items share a prior mean, and their
+        intercepts share another.
     priors : HierarchicalPriors, optional
         Priors; by default `HierarchicalPriors()`.
 

@@ -1,11 +1,11 @@
 """Predictive checks, which compare observed answers with draws from the prior or posterior.
 
-New respondents are drawn from their families and answer the items of one draw, with the observed
-pattern of missing data. The statistics are each item's yes rate and item-rest correlation, and the
-SD of respondents' yes rates. With at most a hundred items, a further statistic measures how far
-pair covariances deviate from their means over replicates, which detects further dimensions. A
-posterior predictive p-value near 0 or 1 indicates misfit. The p-value is conservative, because it
-uses the data twice.
+New respondents are drawn from the families. They answer items with the parameters of one draw, and
+the observed pattern of missing data is kept. The statistics are each item's yes rate and item-rest
+correlation, and the SD of respondents' yes rates. With at most a hundred items, a further
+statistic measures how far covariances of item pairs deviate from their means over replicates.
+Large deviations indicate further dimensions. A posterior predictive p-value near 0 or 1 indicates
+misfit. The p-value is conservative, because it uses the data twice.
 """
 
 from __future__ import annotations

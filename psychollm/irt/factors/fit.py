@@ -266,8 +266,9 @@ def fit_factors(
     responses : Responses, scan or table
         Answers of models to questions. Graded answers are divided by the highest code.
     n_factors : int or "auto"
-        Number of factors. ``"auto"`` adds factors, up to eight, while they reduce the log loss of
-        2 % held-out answers by more than two standard errors. The final fit uses all answers.
+        Number of factors. ``"auto"`` adds factors, up to eight, while they reduce the log loss on
+        a held-out 2 % of the answers by more than two standard errors. The final fit uses all
+        answers.
     gaps : {"ignored", "modelled"}
         Assumption about missing data. "ignored" assumes that missing data are missing at random
         given the answers. "modelled" also estimates how the probability of an answer depends on

@@ -3,7 +3,7 @@ r"""Maximisation with several abilities by EM and Newton steps, with ever finer 
 The M step is one Newton step per item. Parameters are rescaled so that the mean and covariance of
 abilities under the current posteriors equal the model's values (parameter expansion). SQUAREM
 extrapolates pairs of steps. Before Newton steps, rotatable slopes are fixed in triangular form,
-which removes the rotation.
+which removes the rotational indeterminacy.
 
 Each pattern has a fixed number of nodes around its own posterior. A grid common to all patterns
 would need a spacing of half the narrowest posterior over the range of all abilities. With ten

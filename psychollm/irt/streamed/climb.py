@@ -13,9 +13,9 @@ would shift the scale, about which answers carry little information. `_on_scale`
 the gradient so that (1) is true, in the directions in which the gradient changes under a shift and
 a stretch of the scale.
 
-If abilities are precise, items are coupled only through the mean and SD of abilities, and a few
-steps suffice. If abilities are imprecise, SQUAREM extrapolates. A step takes two data passes, or
-three if posterior modes have moved.
+If abilities are estimated precisely, items are coupled only through the mean and SD of abilities,
+and a few steps suffice. If abilities are estimated imprecisely, SQUAREM extrapolates the steps. A
+step takes two data passes, or three if posterior modes have moved.
 """
 
 from collections.abc import Callable
