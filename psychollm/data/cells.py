@@ -253,7 +253,7 @@ class FolderCells:
 
 
 class CellWriter:
-    """Writer of cells in any order into a folder of sorted cells.
+    """Writer that accepts cells in any order and stores them, sorted, in a folder.
 
     Cells are distributed to files of `bucket_rows` rows each, which are sorted separately; a file
     that is too large is divided again. Writing a table of any size therefore needs only the memory

@@ -40,8 +40,8 @@ class PairCounts(Result):
     """Joint and marginal yes counts of every pair of models (or of questions).
 
     Counts are additive: a table too large for memory is counted in blocks of questions, and the
-    blocks are summed with ``+``. Tetrachoric correlations, and everything derived from them, need
-    only the pair counts.
+    counts of the blocks are summed with ``+``. Tetrachoric correlations, and everything derived
+    from them, need only the pair counts.
 
     Attributes
     ----------

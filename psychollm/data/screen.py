@@ -1,4 +1,4 @@
-"""Validity screen for respondents, which flags models with reasons but drops none.
+"""Validity screen for respondents, which flags models, with reasons, but drops none.
 
 A model's confidence is not informative about self-knowledge, and biases a factor solution, if it
 does not vary, is inversely related to correctness, or copies the confidence of another model. The

@@ -1,8 +1,8 @@
 r"""Confidence intervals from few clusters of unequal size.
 
 Questions about one passage are dependent: a thousand questions in five passages can carry as
-little information as five independent questions. With :math:`h_g` the proportion of weight of
-cluster g and :math:`r_g` the sum of the influences of its questions, the variance
+little information as five independent questions. With :math:`h_g` the proportion of the total
+weight in cluster g and :math:`r_g` the sum of the influences of its questions, the variance
 
 .. math:: V = \sum_g \frac{r_g^2}{1 - h_g}                                                \quad (1)
 

@@ -95,7 +95,7 @@ class Null(Result):
     p_value_se : ndarray of shape (...)
         Monte Carlo standard error of the p-value.
     n : int
-        Number of replicates; smaller than requested after an interrupt.
+        Number of replicates; smaller than requested if the simulation was interrupted.
     scheme : str
         Null model: "within_model", "within_question", "both_margins" or "one_factor".
     statistic : str

@@ -1,4 +1,4 @@
-r"""Proportions from dependent answers: repeated answers to the same units.
+r"""Proportions from dependent answers, that is, from several answers per unit.
 
 Let :math:`h_g` be the number of successes in :math:`n_g` answers of unit g, G the number of units,
 and :math:`p = \sum h_g / \sum n_g`. With

@@ -158,7 +158,7 @@ class Outcome(StrEnum):
 
     @property
     def shown(self) -> bool:
-        """Whether the effect is significant and not shown to be negligible."""
+        """Whether the effect is significant and not negligible."""
         return self in {Outcome.ABOVE, Outcome.BELOW}
 
 

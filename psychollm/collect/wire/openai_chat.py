@@ -41,7 +41,7 @@ class OpenAIChat(OverHttp):
         return {"model": model, "messages": turns, **_thinking(parameters)}
 
     def streamed(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return a body that requests a stream with token counts at its end."""
+        """Return a request body that asks for a stream with token counts at its end."""
         return {**body, "stream": True, "stream_options": {"include_usage": True}}
 
     def gathered(self, stream: Iterable[Event | None]) -> dict[str, Any]:

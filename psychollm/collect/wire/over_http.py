@@ -88,7 +88,7 @@ class OverHttp:
         return self.path
 
     def streamed(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return a body that requests the reply as a stream."""
+        """Return a request body that asks for a streamed reply."""
         return {**body, "stream": True}
 
     def gathered(self, stream: Iterable[Event | None]) -> dict[str, Any]:

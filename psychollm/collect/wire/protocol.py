@@ -80,7 +80,7 @@ class Line(Protocol):
 
 
 class Wire(Protocol):
-    """An API format, which converts requests to bodies, and responses to replies."""
+    """An API format, which writes request bodies and parses responses into replies."""
 
     name: str
     local: bool  # whether models run in this process, without an address
@@ -111,7 +111,7 @@ class Wire(Protocol):
         """Return the body of a request."""
 
     def streamed(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return a body that requests the reply as a stream."""
+        """Return a request body that asks for a streamed reply."""
 
     def read(self, raw: bytes) -> Reply:
         """Parse a response with status 200, which may be streamed."""

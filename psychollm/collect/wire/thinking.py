@@ -1,8 +1,8 @@
 """The amount of thinking before an answer, as one setting that is converted for each API format.
 
-The parameter ``thinking`` is "off", a level, or a number of tokens; a table is passed on
-unchanged. In most formats, the length limit of a reply includes thinking. The limit in a plan
-applies only to the answer, so the allowance for thinking is added before sending.
+The parameter ``thinking`` is "off", a level, or a number of tokens; a table in the API's own
+format is sent unchanged. In most formats, the length limit of a reply includes thinking. The limit
+in a plan applies only to the answer, so the allowance for thinking is added before sending.
 """
 
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ class Thinking:
 
 
 def thinking_of(parameters: Mapping[str, Any]) -> Thinking | None:
-    """Return the amount of thinking, or None if it is missing or given in a format's own table."""
+    """Return the amount of thinking, or None if it is missing or an API-specific table."""
     given = parameters.get("thinking")
     if given is None or isinstance(given, Mapping):
         return None

@@ -89,7 +89,7 @@ def read_responses(
         values that look like missing codes raise an error; ``()`` accepts all values as answers.
     labels : bool
         Whether a column of a wide file contains the row labels. If the first column looks like
-        answers, rows are numbered, with a warning.
+        answers, rows are labelled by number, with a warning.
     threshold : float, {"model_median", "model_mean", "model_balanced"}, mapping or array, optional
         Threshold that splits reported confidence into yes and no: one threshold for all models, a
         rule, or one threshold per model.
@@ -182,7 +182,7 @@ def read_table(
         values that look like missing codes raise an error; ``()`` accepts all values as answers.
     labels : bool
         Whether a column of a wide file contains the row labels. If the first column looks like
-        answers, rows are numbered, with a warning.
+        answers, rows are labelled by number, with a warning.
     scale : float, optional
         Largest possible value of the scale, such as 100 for percentages. Values are divided by the
         largest possible value.

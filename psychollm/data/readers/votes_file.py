@@ -1,4 +1,4 @@
-"""Functions that read votes on pairs of models from files."""
+"""Functions that read files of votes on pairs of models."""
 
 import gzip
 import json

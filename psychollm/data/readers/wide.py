@@ -18,7 +18,7 @@ from psychollm.data.table import known_values
 
 
 class RepeatedLabelError(LabelError):
-    """Error for a label that two rows of a wide table have."""
+    """Error for a label that occurs in two rows of a wide table."""
 
 
 def wide_table(

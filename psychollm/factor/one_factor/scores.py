@@ -87,9 +87,9 @@ def question_scores(
     r"""Estimate factor scores of questions under the normal-ogive threshold model.
 
     Scores are posterior means (EAP) with a standard normal prior. By default, the parameters are
-    estimated by `pairwise_likelihood`. A leave-one-out score divides the posterior by the model's
-    own likelihood. The parameters are not estimated again, because they change only by about 1/n
-    if one of `n` answers is left out.
+    estimated by `pairwise_likelihood`. For a leave-one-out score, the posterior is divided by the
+    model's own likelihood. The parameters are not estimated again, because they change only by
+    about 1/n if one of `n` answers is left out.
 
     Parameters
     ----------
