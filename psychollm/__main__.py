@@ -1,4 +1,4 @@
-"""Entry point of ``python -m psychollm``, which runs the command ``psychollm``."""
+"""Entry point of ``python -m psychollm``, equivalent to the command ``psychollm``."""
 
 import sys
 

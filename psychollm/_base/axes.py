@@ -1,4 +1,4 @@
-"""Axes of a result's arrays, from which its labelled tables and datasets are made.
+"""Declared axes of a result's arrays, for making labelled tables and datasets.
 
 A result class declares the rows and columns of its table as follows::
 

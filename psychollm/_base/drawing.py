@@ -39,7 +39,7 @@ class ScoreEstimate(Protocol):
 
 
 class Session(Protocol):
-    """Session of an item bank, which draws questions one after another and records answers."""
+    """Session of an item bank; it draws questions one after another and records answers."""
 
     @property
     def done(self) -> bool:

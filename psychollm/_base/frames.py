@@ -143,7 +143,7 @@ def labelled(data: Any) -> Any:
 
 
 def is_counted(index: Any) -> bool:
-    """Return whether a pandas index only numbers its rows from zero."""
+    """Return whether a pandas index only numbers the rows from zero."""
     return hasattr(index, "start") and (index.start, index.step) == (0, 1)
 
 
@@ -154,7 +154,7 @@ def _text_before_numbers(frame: "pd.DataFrame") -> bool:
 
 
 def _kind(column: "pd.Series[Any]") -> str:
-    """Return the kind of values in a column, which is inferred if its dtype is object."""
+    """Return the kind of values in a column, inferred from the values if the dtype is object."""
     from pandas.api.types import infer_dtype
 
     if column.dtype.kind in "biuf":

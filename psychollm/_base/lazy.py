@@ -1,4 +1,4 @@
-"""Lazy loading of subpackages, which import the module of a public name on its first use.
+"""Lazy loading: subpackages import the module of a public name when the name is first used.
 
 Type checkers and this module read the names from the stub ``__init__.pyi``, which has one line
 ``from module import name as name`` for each.

@@ -1,4 +1,4 @@
-"""Ranks, computed without SciPy, whose import takes half a second."""
+"""Ranks, computed without SciPy because importing SciPy takes half a second."""
 
 import numpy as np
 

@@ -1,9 +1,9 @@
 """Parallel replication and mapping on threads, processes or a cluster.
 
-One function serves all backends. Each replicate has its own stream of random numbers, which
-depends only on the seed and the replicate's index. Blocks of replicates may therefore have any
-size, run on any worker and be run repeatedly. The result is bitwise identical for any number of
-jobs and any backend of joblib, such as ``with joblib.parallel_config(backend="dask"): ...``.
+One function serves all backends. Each replicate has its own stream of random numbers, determined
+only by the seed and the replicate's index. Blocks of replicates may therefore have any size, run
+on any worker and be run repeatedly. The result is bitwise identical for any number of jobs and any
+backend of joblib, such as ``with joblib.parallel_config(backend="dask"): ...``.
 
 Threads share memory and receive the function itself. Other workers receive the pickled function
 and its data once, as a memory-mapped file (loky) or as the result of a Dask task. Data that are
@@ -187,7 +187,7 @@ class _Direct:
 
 
 class _Parcels:
-    """Maker of joblib calls for other processes, to which the function is sent only once."""
+    """Maker of joblib calls for other processes; each process receives the function only once."""
 
     __slots__ = ("_client", "_payload", "_token")
 
@@ -228,7 +228,7 @@ def _run(token: str, payload: Any, piece: Any) -> Any:
 
 
 def _data(sent: Any) -> Any:
-    """Return the data, which are a Dask future if joblib runs a piece locally."""
+    """Return the data; resolve the Dask future that is sent if joblib runs a piece locally."""
     return sent.result() if hasattr(sent, "result") else sent
 
 
@@ -374,7 +374,7 @@ def _seeds(root: tuple[int, int], start: int, stop: int) -> WordArray:
 
 
 def n_workers(n_jobs: int | None) -> int:
-    """Return the number of workers for `n_jobs`, which is interpreted as in scikit-learn."""
+    """Return the number of workers for `n_jobs`, interpreted as in scikit-learn."""
     n_jobs = check_jobs(n_jobs)
     if n_jobs is None:
         return 1

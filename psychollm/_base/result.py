@@ -40,12 +40,12 @@ def view(module: str, name: str) -> Callable[..., Any]:
 
 
 def drawn_by(name: str) -> Callable[..., "Drawn"]:
-    """Return the function of `psychollm.plots` with the given name, which returns axes."""
+    """Return the function of `psychollm.plots` with the given name; the function returns axes."""
     return view("plots", name)
 
 
 def figure_by(name: str) -> Callable[..., "Figure"]:
-    """Return the function of `psychollm.plots` with the given name, which returns a figure."""
+    """Return the function of `psychollm.plots` with the given name; it returns a figure."""
     return view("plots", name)
 
 
@@ -141,9 +141,9 @@ class Result(Record):
         columns, digits
             As in `to_markdown`.
         caption : str, optional
-            Caption, which makes the table a floating environment.
+            Caption; with a caption, the table is a floating environment.
         label : str, optional
-            Label for cross-references, which requires a caption.
+            Label for cross-references; a label requires a caption.
 
         Raises
         ------

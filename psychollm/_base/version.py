@@ -1,3 +1,3 @@
-"""The version of the package, which the build and reports also use."""
+"""The version of the package, also used by the build and by reports."""
 
 __version__ = "0.1.0"

@@ -35,7 +35,7 @@ _WORST = 16.0  # maximum of squared standardised errors, which limits the effect
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Sampling design, which consists of the item model and its expected prediction errors."""
+    """Sampling design: an item model and the expected errors of the model's predictions."""
 
     items: ItemModel
     error: FloatArray  # (J,) squared prediction errors, as multiples of p (1 - p)

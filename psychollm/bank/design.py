@@ -1,11 +1,11 @@
 r"""Sample questions with known inclusion probabilities.
 
 Question j is drawn with a probability :math:`\pi_j` proportional to the expected size of its
-prediction error, which minimises the variance of the corrected prediction. Mixing the inclusion
-probabilities with equal probabilities ensures that none is zero. The sample is systematic.
-Questions are sorted so that neighbours are similar, and one question is selected per unit of the
-cumulative inclusion probability, from a random start. Each group of similar questions is therefore
-sampled in proportion to its total inclusion probability.
+prediction error. These probabilities minimise the variance of the corrected prediction. Mixing the
+inclusion probabilities with equal probabilities ensures that none is zero. The sample is
+systematic. Questions are sorted so that neighbours are similar, and one question is selected per
+unit of the cumulative inclusion probability, from a random start. Each group of similar questions
+is therefore sampled in proportion to its total inclusion probability.
 """
 
 import numpy as np

@@ -158,9 +158,9 @@ class ItemBank(CalibratedQuestions):
         Parameters
         ----------
         baseline : mapping, Series, Responses, table or hashable
-            Current answers: a mapping from each question to one score (0 to 1) or several scores,
-            or the label of a model of the bank. With more answers per question, smaller changes
-            are detected.
+            Current answers: either the label of a model of the bank, or a mapping from each
+            question to one or several scores (0 to 1). With more answers per question, smaller
+            changes are detected.
         alpha : float
             Upper bound of the probability of a false alarm, over all looks.
 

@@ -5,7 +5,7 @@ become larger as answers accumulate. Answers may arrive in any order. Estimates 
 questions up to the first unanswered question, because using answers that arrive early would bias
 the score.
 
-Stopping at a margin of error biases the score, which `psychollm.bank.full_score` corrects.
+Stopping at a margin of error biases the score; `psychollm.bank.full_score` corrects this bias.
 Stopping at a significant difference from another score requires an interval that is simultaneous
 over all numbers t of answers,
 

@@ -197,7 +197,7 @@ def interval_on(
     df: float = np.inf,
     level: float = 0.95,
 ) -> FloatArray:
-    """Return the interval (2,) of a statistic from its variance, symmetric on a scale."""
+    """Return the interval (2,) of a statistic from its variance, symmetric on the given scale."""
     # The interval is NaN if the value is NaN, or if the variance is zero on an unbounded scale.
     # `trials` is the number of trials of Wilson's interval for a value at a bound.
     multiplier = student_multiplier(level, df)

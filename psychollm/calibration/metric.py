@@ -312,7 +312,7 @@ def _checked(metric: Metric, columns: FloatArray, counts: FloatArray) -> FloatAr
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Values and resamples of all metrics, from which estimates are computed."""
+    """Values and resamples of all metrics, for computing estimates."""
 
     metrics: tuple[Metric, ...]
     answers: StatedAnswers
@@ -441,7 +441,7 @@ class Drawn:
 
 
 def _without_interval(estimate: Estimate, single: BoolArray) -> Estimate:
-    """Remove intervals of models with a single question or cluster, whose resamples are equal."""
+    """Remove intervals of models with one question or cluster, because all resamples are equal."""
     return replace(
         estimate,
         se=np.where(single, np.nan, estimate.se),

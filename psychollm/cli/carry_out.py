@@ -149,7 +149,7 @@ def _markdown(found: Found) -> str:
 
 
 def tell(command: Analysis, found: Found) -> None:
-    """Print the result, and the location of its files."""
+    """Print the result, and the location of the files."""
     folder = command.folder
     words = [*filter(None, (found.remark, found.summary))]
     if folder is not None:

@@ -1,4 +1,4 @@
-"""``psychollm doctor`` and ``version``: report the installation and its speed."""
+"""``psychollm doctor`` and ``version``: report the state and the speed of the installation."""
 
 import platform
 import re

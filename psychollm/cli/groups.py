@@ -117,14 +117,14 @@ def group_of_each(named: str, by: str, unit: "Unit", log: "ScoreLog") -> "pd.Ser
 
 
 def group_call(name: str, value: str, unit: "Unit", reading: Call) -> Call:
-    """Return the call that reads the group of each question or model of a log."""
+    """Return the Python call that reads the group of each question or model of a log."""
     if Path(value).is_file():
         return Call("psy.data.read_clusters", (Path(value),), name=name)
     return Call(".labels", (reading, value), {"of": unit}, name=name)
 
 
 def groups_call(command: Any, by: str, of: "Axis") -> Call:
-    """Return the call that reads the group of each question or model of a command's input."""
+    """Return the Python call that reads the group of each question or model of the input."""
     if command.of_logs or Path(by).is_file():
         reading = command.reading_of(command.inputs, command.kept)
         return group_call("groups", by, "question" if of == "questions" else "model", reading)

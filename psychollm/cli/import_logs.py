@@ -183,7 +183,7 @@ class Choices(Command):
             raise LabelError(error.told(kept)) from error
 
     def reading_of(self, paths: tuple[Path, ...], keep: tuple[str, ...] = ()) -> Call:
-        """Return the call that reads logs or a store of replies as a score log."""
+        """Return the Python call that reads logs or a store of replies as a score log."""
         if is_store(*paths):
             return Call("psy.collect.read_store", (paths[0],), name="log")
         options = self.selection

@@ -74,7 +74,7 @@ class Irt(Analysis, Choosing, OneTable):
         return partial(self._fitted, answers, {id(answers): answers.run()})
 
     def _reading(self) -> Call:
-        """Return the call that reads the answers."""
+        """Return the Python call that reads the answers."""
         if is_large(self.answers, long=True):
             refuse(self, ("layout", "labels", "missing", "codes", "duplicates"), CHOOSE)
             return scan_of(self, self.answers, value=self.value_column, threshold=self.threshold)

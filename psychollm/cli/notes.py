@@ -33,7 +33,7 @@ def as_notes(options: Mapping[str, str], *, quiet: bool) -> Iterator[None]:
 
 
 def watched(*, quiet: bool) -> bool:
-    """Return whether to show progress bars, which require a terminal and tqdm."""
+    """Return whether to show progress bars; they require a terminal and tqdm."""
     from importlib.util import find_spec
 
     return at_terminal() and not quiet and find_spec("tqdm") is not None

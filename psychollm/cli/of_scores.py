@@ -95,7 +95,7 @@ class WithLabels(Choices):
     )
 
     def labels_of(self, path: Path, made: Made, *, name: str) -> Call:
-        """Read human labels, and return the call that reads them."""
+        """Read human labels, and return the Python call that reads them."""
         # A table of labels does not contain a task or a filter.
         table = not path.is_dir() and path.suffix not in MAY_BE_LOGS
         task, chosen = (None, None) if table else (self.task, self.filter)

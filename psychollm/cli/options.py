@@ -1,9 +1,9 @@
 """Commands as classes whose fields declare the options.
 
-The type of a field defines how the option is parsed, and its default is used if the option is
-omitted. `option` declares the help and other properties. The parser, help, shell completion and
-command object are derived from the fields. Conditions on several options are checked in
-``__post_init__``.
+The type of a field defines how the option is parsed, and the default of the field is used if the
+option is omitted. `option` declares the help and other properties. The parser, help, shell
+completion and command object are derived from the fields. Conditions on several options are
+checked in ``__post_init__``.
 """
 
 import argparse
@@ -62,7 +62,7 @@ def option(
     Parameters
     ----------
     help : str
-        Description of the option, to which the default is appended.
+        Description of the option; the default value is appended to it in the help.
     metavar : str, optional
         Placeholder for the value in the help.
     default : object, optional
@@ -70,7 +70,7 @@ def option(
     parse : callable, optional
         Parser of the value, if the type of the field does not define one.
     choices : callable, optional
-        Function that returns the choices, which is called only if the choices are needed.
+        Function that returns the choices; it is called only if the choices are needed.
     group : str
         Heading of the option in the help.
     positional : bool

@@ -19,7 +19,8 @@ class WritePrompts(Command):
     """Command that writes prompts, with one subcommand per source.
 
     The options of a source are the fields of its class or the keyword-only parameters of its
-    function, described by its docstring. Omitted options keep their defaults.
+    function, described in the docstring of the class or function. Omitted options keep their
+    defaults.
     """
 
     out: Path = option("file of the prompts", "FILE.jsonl")
@@ -58,7 +59,7 @@ class WritePrompts(Command):
 
     @abstractmethod
     def told(self, prompts: "Sequence[Prompt]") -> tuple[dict[str, Any], str, str]:
-        """Return a description of the prompts as data, their number in words, and a hint."""
+        """Return the prompts described as data, the number of prompts in words, and a hint."""
 
     @property
     def source(self) -> str:

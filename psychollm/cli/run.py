@@ -74,7 +74,7 @@ MISSING = 1
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a study, which are its instruments and later stages."""
+    """The parts of a study: its instruments and its later stages."""
 
     first: tuple[str, ...]  # instruments
     later: tuple[str, ...] = ()  # stages that models answer, followed by stages for judges
@@ -265,7 +265,7 @@ class Run(Command):
             self.say(told | ({"truths": found.truths} if found.truths else {}))
 
     def _foretell(self, staged: "StagedPlan") -> None:
-        """Print the requests and cost of each stage."""
+        """Print a preview of the requests and cost of each stage."""
         from psychollm.cli.prompts import counted
 
         stages = dict(staged.previews())

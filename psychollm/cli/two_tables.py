@@ -151,7 +151,7 @@ class TwoTables(Analysis, Choosing, Choices):
 
     @property
     def correctness(self) -> Path:
-        """Table of correctness, which is the table of confidence if one file contains both."""
+        """Table of correctness; this is the table of confidence if one file contains both."""
         return self.inputs[-1]
 
     @cached_property

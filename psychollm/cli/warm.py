@@ -29,7 +29,7 @@ class Warm(Command):
     quiet: bool = option("print no progress", default=False)
 
     def run(self) -> int:
-        """Compile all kernels, and print their number and the time."""
+        """Compile all kernels, and print the number of kernels and the time."""
         from psychollm._base.replicate import progress_bar
         from psychollm.cli.doctor import machine
         from psychollm.cli.notes import compilation, watched

@@ -24,7 +24,7 @@ class Adaptive:
     bank : ItemBank
         Item bank with the questions that the prompts refer to.
     seed : int
-        Seed of the selection, which is the same for each model.
+        Seed of the selection, the same for each model.
     size : int, optional
         Maximum number of questions per model.
     half_width : float, optional

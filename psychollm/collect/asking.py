@@ -172,7 +172,7 @@ class Asker:
         return (Kind.OK, None, reply) if fault is None else (*fault, reply)
 
     def _read(self, job: Job, reply: Reply | None, kind: Kind) -> dict[str, Any]:
-        """Return the fields of a reply that an attempt stores, and its cost."""
+        """Return the fields of a reply that an attempt stores, and the cost of the reply."""
         model = self._models[job.model]
         if reply is None:
             return {"cost": most_cost(job, model) if kind in MAYBE_BILLED else 0.0}

@@ -88,7 +88,7 @@ class Collection(Result):
 
 
 def collect(plan: Plan, *, watch: Watch | None = None, every: float = 1.0) -> Collection:
-    """Send all requests of a plan that have no reply in its store yet.
+    """Send all requests of a plan that have no reply in the plan's store yet.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ async def _repeat(state: RunState, action: Callable[[], None], seconds: float) -
 
 
 def _turns(plan: Plan) -> list[list[list[Model]]]:
-    """Return each endpoint's turns, which are groups of models that are queried concurrently."""
+    """Return each endpoint's turns: groups of models that are queried concurrently."""
     turns = []
     for name in plan.endpoints:
         here = [one for one in plan.models if one.endpoint == name]

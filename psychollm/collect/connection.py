@@ -242,7 +242,7 @@ class Connections:
         return self._httpx.URL(parts._replace(path=path, query=query).geturl())
 
     async def post(self, body: bytes, place: str) -> Exchange:
-        """Post one body; the result classifies failures, which raise no error."""
+        """Post one body; failures raise no error but are classified in the result."""
         return await self.send("POST", place, body)
 
     async def send(
@@ -340,7 +340,7 @@ def proxy_for(url: str) -> str | None:
 
 
 class _Received:
-    """Data received so far in an exchange, which are kept if the exchange fails."""
+    """Data received so far in an exchange; they are kept even if the exchange fails."""
 
     under_way = 0  # bytes being received on all connections
 
@@ -378,5 +378,5 @@ class _EncodedError(Exception):
 
 
 def _said(error: BaseException) -> str:
-    """Return the type of an error without its text, which may contain a secret in an address."""
+    """Return the type of an error without the text, because a text may contain a secret."""
     return type(error).__name__

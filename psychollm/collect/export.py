@@ -67,7 +67,7 @@ def replies(
         Name of a model; only requests to this model about `items` are returned. By default, all
         requests are returned.
     items : collection of str
-        Labels of questions, which are used only with `model`.
+        Labels of questions; they are used only with `model`.
 
     Examples
     --------

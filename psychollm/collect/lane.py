@@ -67,7 +67,7 @@ class Window:
 
 @dataclass(slots=True)
 class Allowance:
-    """A rate limit in units per minute, whose unused units expire after a few seconds."""
+    """A rate limit in units per minute; unused units expire after a few seconds."""
 
     per_minute: float | None
     saved_seconds: float = 1.0
@@ -202,7 +202,7 @@ class Lane:
         return self._halted or self._state.stopping
 
     async def _next(self) -> _Pending | None:
-        """Return the next request, which is a retry that is due or a new request in the store."""
+        """Return the next request: a retry that is due, or a new request from the store."""
         while not self._stopped:
             now = time.monotonic()
             if self._later and self._later[0].due <= now:

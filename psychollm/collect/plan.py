@@ -1,4 +1,4 @@
-"""Plans, which are TOML files that specify prompts, models, endpoints and budget.
+"""Plans: TOML files that specify prompts, models, endpoints and budget.
 
 Examples
 --------

@@ -175,7 +175,7 @@ class RunState:
             wake.set()
 
     def fail(self, error: BaseException) -> None:
-        """Stop the run because of an error, which is raised when the run ends."""
+        """Stop the run because of an error, and raise the error when the run ends."""
         self.error = self.error or error
         self.stop("an error")
 

@@ -292,7 +292,7 @@ def _correct(prompt: Prompt, reading: Reading) -> float:
 
 
 def _again(prompt: Prompt, sample: int, repeats: int) -> Prompt:
-    """Return the prompt of one administration, which is unchanged for the first administration."""
+    """Return the prompt of one administration; for the first administration, it is unchanged."""
     if not repeats:
         return prompt
     follows = None if prompt.follows is None else f"{prompt.follows}#{sample}"
@@ -301,7 +301,7 @@ def _again(prompt: Prompt, sample: int, repeats: int) -> Prompt:
 
 
 def instruments_in(store: Store) -> dict[str, int]:
-    """Return the instruments with prompts in a store and their numbers of requests.
+    """Return the instruments that have prompts in a store, and the number of requests of each.
 
     Parameters
     ----------
@@ -371,9 +371,9 @@ def readings(
         Name of one arm of the study; its models are then labelled by their names in the study. The
         name is required if the plan has several arms (`arms_in`).
     n_jobs : int, optional
-        Number of workers. Threads do not speed up parsing, which is pure Python. With processes,
-        ``joblib.parallel_config(backend="loky")``, parsing several hundred thousand replies takes
-        half the time on two cores.
+        Number of workers. Threads do not speed up parsing, because the parsers are pure Python.
+        With processes, ``joblib.parallel_config(backend="loky")``, parsing several hundred
+        thousand replies takes half the time on two cores.
 
     Returns
     -------

@@ -272,7 +272,7 @@ class Store:
         self._free(self.owner, charge=charge)
 
     def release_dead(self) -> int:
-        """Release leases of killed processes on this machine, and return their number.
+        """Release leases of killed processes on this machine, and return the number of leases.
 
         Amounts that killed processes had reserved count as spent, because the server may have
         processed the requests.

@@ -1,4 +1,4 @@
-"""The grammar of a saved result, which converts values to JSON and back exactly.
+"""The grammar of a saved result: exact conversion of values to JSON and back.
 
 ==========================================  ==============================================
 JSON                                        value
@@ -120,7 +120,7 @@ def saved_fields(kind: type) -> tuple[str, ...]:
 
 
 class Writer:
-    """Converter of a result to a tree, which collects the arrays and classes."""
+    """Converter of a result to a tree; it also collects the arrays and classes."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, AnyArray] = {}

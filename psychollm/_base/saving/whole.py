@@ -10,7 +10,7 @@ from uuid import uuid4
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file for writing, which replaces the path when it is complete.
+    """Open a temporary file for writing; when complete, the file replaces `path`.
 
     Examples
     --------

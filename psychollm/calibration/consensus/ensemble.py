@@ -1,10 +1,10 @@
 """Comparison of the mean vote of several models with the best single model.
 
 The mean vote of all models and the answer of the best single model are compared as predictors of
-each model's correctness. The best model is chosen on one half of the questions and evaluated on
-the other half, and vice versa, which avoids selection bias. The AUROC favours a mean vote, which
-has many levels, over a binary answer. For a fair comparison, the vote is therefore also converted
-to yes and no at the single model's yes rate. The bootstrap intervals are conditional on the chosen
+each model's correctness. To avoid selection bias, the best model is chosen on one half of the
+questions and evaluated on the other half, and vice versa. The AUROC favours a mean vote, which has
+many levels, over a binary answer. For a fair comparison, the vote is therefore also converted to
+yes and no at the single model's yes rate. The bootstrap intervals are conditional on the chosen
 models.
 """
 

@@ -8,8 +8,8 @@ factor score alone, or from the factor score and the model's own answer.
           \operatorname{logit} P(A = 1) = a + b s + c Y.                                  \quad (1)
 
 The regressions are compared by their likelihood ratio (1 degree of freedom), and the p-values are
-adjusted for the number of models. A second test replaces the factor score by the mean vote of the
-other models, which needs no factor model. Five signals are compared by the AUROC with which they
+adjusted for the number of models. A second test needs no factor model, because the mean vote of
+the other models replaces the factor score. Five signals are compared by the AUROC with which they
 discriminate correct from wrong answers. The signals are the factor score, the mean vote, the
 model's own answer, the factor score combined with this answer, and the factor score converted to
 yes and no at the model's own yes rate. The converted factor score allows a fair comparison with a

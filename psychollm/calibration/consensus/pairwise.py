@@ -237,7 +237,7 @@ class _Pooled:
 def _by_base_rate(
     table: _Table, base_rate: FloatArray, both: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return each question's sum of expected differences over disagreements, with its error."""
+    """Return sums of expected differences over each question's disagreements, with SEs."""
     # The error of a question is its influence on the sum through the base rates.
     rate = np.nan_to_num(base_rate)
     foreseen = (table.yes * (rate @ table.no)).sum(axis=0)

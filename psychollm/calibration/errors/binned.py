@@ -33,8 +33,8 @@ Coverage of the 95 % interval was simulated for calibrated models and for models
 interval for the ECE is 92 to 98 % with 200 and 1,000 questions and 90 to 97 % with 50 questions.
 Coverage is lowest for strong miscalibration; for a calibrated model only the lower bound can be
 wrong. Coverage is 96 to 100 % for the MCE, and for the RMSCE with 50 questions. Percentile
-bootstrap intervals never cover the ECE of a calibrated model, which is zero. The population values
-of ACE and MCE include rare bins, but the interval refers only to bins with answers in the sample.
+bootstrap intervals never include zero, the ECE of a calibrated model. The population values of ACE
+and MCE include rare bins, but the interval refers only to bins with answers in the sample.
 
 References
 ----------

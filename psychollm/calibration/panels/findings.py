@@ -141,7 +141,7 @@ class Evidence:
         return outputs
 
     def listed(self, section: Section) -> list[str]:
-        """Return the keys of a section that have a column in its table."""
+        """Return the keys of the metrics that have a column in the table of a section."""
         words = self.outputs.items()
         return [key for key, one in words if one.listed and one.section == section]
 

@@ -97,7 +97,7 @@ def semantic_entropy(
         "discrete": entropy of the class proportions. "miller_madow": entropy of the class
         proportions, corrected for bias. "likelihood": entropy of the normalised class likelihoods.
         "monte_carlo": mean negative log-likelihood of the sampled classes. "predictive": mean
-        negative log-likelihood of the samples, which ignores meaning.
+        negative log-likelihood of the samples; this estimator ignores meaning.
     normalise : bool
         Whether to divide by ln M, the largest possible entropy of M samples.
     length_normalise : bool

@@ -17,8 +17,8 @@ Both reliability and resolution are biased upwards by the sampling variance of o
 Fricker subtract an unbiased estimate of the bias. A corrected reliability is negative if, by
 chance, the squared deviations of accuracy from confidence are smaller than their sampling
 variance. A bin with one answer is not corrected. The plain and the corrected parts estimate the
-same quantities and share intervals, which are never negative (`noise_interval`). CORP (`corp`)
-avoids bins altogether.
+same quantities and share intervals; the intervals are never negative (`noise_interval`). CORP
+(`corp`) avoids bins altogether.
 
 References
 ----------
@@ -233,7 +233,7 @@ def _terms(
 def _intervals(
     tally: Tally, value: FloatArray, level: float, *, binning: Binning
 ) -> tuple[FloatArray, FloatArray]:
-    """Return standard errors and bounds, which the plain and the corrected parts share."""
+    """Return standard errors and bounds, shared by the plain and the corrected parts."""
     bins = bins_of(tally.values, tally.correct + tally.wrong, binning).index
     stated, share, _ = (of_bins[bins] for of_bins in bin_means(tally, bin_starts(tally, binning)))
     rate = tally.correct.sum() / tally.weight.sum()

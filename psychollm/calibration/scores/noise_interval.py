@@ -1,4 +1,4 @@
-r"""Intervals of non-negative components of scores, which noise inflates.
+r"""Intervals of non-negative components of scores, corrected for inflation by noise.
 
 Reliability, resolution, miscalibration and discrimination are mean squared deviations, for example
 of accuracy from confidence; over- and underconfidence are sums of deviations of one sign. The

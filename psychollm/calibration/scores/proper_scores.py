@@ -13,10 +13,10 @@ Here r is a constant confidence. By default r is the model's own accuracy, for w
 denominator is the uncertainty :math:`\bar y (1 - \bar y)`. The Brier score is between 0 and 1. The
 logarithmic score of a wrong answer with a confidence of 1 is infinite. Confidence is therefore
 clipped to [clip, 1 - clip] before the logarithm is computed, and clipped values are flagged.
-Scores are comparable only if they use the same `clip`, which is part of the name of the estimate.
-If a few wrong answers with a confidence of 1 dominate the score, the coverage of its 95 % interval
-is 91 % with 50 questions. In all other simulations, the coverage for all three scores is 93 to 97
-%.
+Scores are comparable only if they use the same `clip`; its value is part of the name of the
+estimate. If a few wrong answers with a confidence of 1 dominate the score, the coverage of its 95
+% interval is 91 % with 50 questions. In all other simulations, the coverage for all three scores
+is 93 to 97 %.
 
 References
 ----------

@@ -243,8 +243,8 @@ def hierarchical_meta_d(
         Confidence in the answer: ratings 1, 2, ..., or the result of `rate_confidence`. Trials
         with a missing stimulus, response or rating are ignored.
     method : {"quadrature", "nuts"}
-        "quadrature" profiles out each model's d', criterion and confidence criteria and integrates
-        over a grid, which takes about a second. "nuts" samples from Fleming's full model, which is
+        "quadrature" profiles out each model's d', criterion and confidence criteria, integrates
+        over a grid, and takes about a second. "nuts" samples from Fleming's full model, which is
         hierarchical in all parameters, with PyMC (extra ``bayes``).
     n_ratings : int, optional
         Number of ratings on the scale; by default the highest rating in the data.
@@ -334,8 +334,8 @@ def hierarchical_meta_d_from_counts(
         columns counts response 0 from the highest to the lowest rating; the second half counts
         response 1 from the lowest to the highest rating.
     method : {"quadrature", "nuts"}
-        "quadrature" profiles out each model's d', criterion and confidence criteria and integrates
-        over a grid, which takes about a second. "nuts" samples from Fleming's full model, which is
+        "quadrature" profiles out each model's d', criterion and confidence criteria, integrates
+        over a grid, and takes about a second. "nuts" samples from Fleming's full model, which is
         hierarchical in all parameters, with PyMC (extra ``bayes``).
     meta_c : {"scaled", "fixed"}
         Type-1 criterion in the meta-d' model: c meta-d'/d' for "scaled" (Maniscalco & Lau), or c

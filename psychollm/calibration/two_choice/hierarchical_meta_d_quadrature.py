@@ -8,11 +8,12 @@ group.
 .. math:: L(\mu, \sigma) = \prod_s \int L_s(x) \, \varphi_{\mu, \sigma}(x) \, dx.        \quad (1)
 
 The profile likelihoods are interpolated linearly between the points of a grid and are constant
-beyond its ends. Each integral is therefore a weighted sum, with weights from :math:`E(a - x)_+ =
-\sigma (z \Phi(z) + \varphi(z))`, :math:`z = (a - \mu)/\sigma`. The posterior of :math:`(\mu,
-\sigma)` is computed on a coarse grid, and then on a finer grid around its probability mass. The
-priors follow Fleming (2017). The prior of :math:`\mu` is N(0, 1), and :math:`\sigma` is the
-product of a uniform variable on (0, 1) and a half-normal variable, with the density (2).
+beyond the ends of the grid. Each integral is therefore a weighted sum, with weights from
+:math:`E(a - x)_+ = \sigma (z \Phi(z) + \varphi(z))`, :math:`z = (a - \mu)/\sigma`. The posterior
+of :math:`(\mu, \sigma)` is computed on a coarse grid, and then on a finer grid around its
+probability mass. The priors follow Fleming (2017). The prior of :math:`\mu` is N(0, 1), and
+:math:`\sigma` is the product of a uniform variable on (0, 1) and a half-normal variable, with the
+density (2).
 
 .. math:: p(\sigma) = E_1(\sigma^2/2) / \sqrt{2 \pi}.                                    \quad (2)
 

@@ -291,8 +291,8 @@ def meta_d(
 
     Notes
     -----
-    Standard errors and intervals use the observed information and the delta method, which accounts
-    for the uncertainty of d' and c. With clusters or weights, standard errors and intervals are
+    Standard errors and intervals use the observed information and, to account for the uncertainty
+    of d' and c, the delta method. With clusters or weights, standard errors and intervals are
     estimated by the bootstrap. Coverage was simulated with 50 to 1,000 trials, d' from 0.7 to 2
     and M-ratios from 0.5 to 1.2. The 95 % intervals of d', meta-d', M-ratio and M-diff had a
     coverage of 93 to 97 %. The coverage for log M-ratio and meta-c was 92 to 100 %, and 94 to 99 %

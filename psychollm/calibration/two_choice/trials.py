@@ -110,7 +110,7 @@ def rate_confidence(
     Returns
     -------
     RatedConfidence
-        Ratings, which functions such as `meta_d` accept as `rating`.
+        Ratings for the argument `rating` of functions such as `meta_d`.
 
     Raises
     ------
