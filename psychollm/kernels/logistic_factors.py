@@ -1,7 +1,7 @@
 r"""Normal posteriors of the factor vectors of rows (or columns) in a logistic factor model.
 
-The logit of a cell is the product of its row's vector :math:`w_j = (f_j, c_j)`, whose first entry
-may be known, and the vector :math:`z_i` of its column, with one entry equal to 1:
+The logit of a cell is the inner product of its row's vector :math:`w_j = (f_j, c_j)`, whose first
+entry may be known, and its column's vector :math:`z_i`, one entry of which equals 1:
 
 .. math:: \eta_{ij} = z_i^T w_j, \qquad
           \log p(y | \eta) = y \eta - \log(1 + e^\eta), \quad 0 \le y \le 1.           \quad (1)
@@ -18,8 +18,8 @@ The bound of Jaakkola and Jordan (2000) uses
 
 With this bound, each update increases a lower bound of the likelihood, but the posteriors are too
 narrow and the slopes too small. A quadratic function with the expected slope and curvature of the
-log-likelihood, which MacKay's (1992) approximation gives for a normal :math:`\eta` of mean m and
-variance v, has
+log-likelihood, approximated as in MacKay (1992) for a normal :math:`\eta` with mean m and variance
+v, has
 
 .. math:: p = \operatorname{logit}^{-1}(\kappa m), \quad \kappa = (1 + \pi v / 8)^{-1/2}, \qquad
           \lambda = \kappa\, p (1 - p), \quad s = y - p + \lambda m.                      \quad (4)

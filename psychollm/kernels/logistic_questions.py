@@ -1,8 +1,8 @@
 r"""Likelihoods of all models' answers to a question, with its difficulty integrated out.
 
 In cell (m, q), k of n answers are correct; with a standard normal z its log likelihood is
-:math:`f_{kn}(a_m + \sigma z)`. Either :math:`f = k \eta - n \log(1 + e^\eta)`, or f comes from a
-table on a regular grid. For table values, f and its first derivative are interpolated by cubic
+:math:`f_{kn}(a_m + \sigma z)`. The function f is either :math:`k \eta - n \log(1 + e^\eta)`, or
+tabulated on a regular grid. For table values, f and its first derivative are interpolated by cubic
 Hermite polynomials, and minus the second derivative is interpolated linearly; beyond the table, f
 is extrapolated linearly. With a point :math:`\hat z` near the mode of each question and
 
@@ -19,10 +19,10 @@ its maximum. The error decreases exponentially with 1 / h once h is small compar
 of the peak and with the distance :math:`\pi / \sigma` of the logistic function's poles from the
 real axis. Because nodes need not be centred on the mode, Newton's method ends at a point where its
 step would be shorter than 0.2 s, and this point is the central node. A quadrature rule based only
-on the peak fails where all answers are equal and :math:`\sigma` is large, because the integrand is
-then half of a normal density. With :math:`\pi_j` the weights of the nodes in equation (2) and
-:math:`r_{jm}` the slopes of f at the nodes, a later matrix product needs the columns
-:math:`\sqrt{\pi_j} (r_{jm} - \sum_i \pi_i r_{im})`.
+on the peak fails if all answers are the same and :math:`\sigma` is large, because the integrand
+then resembles one half of a normal density. With :math:`\pi_j` the weights of the nodes in
+equation (2) and :math:`r_{jm}` the slopes of f at the nodes, a later matrix product needs the
+columns :math:`\sqrt{\pi_j} (r_{jm} - \sum_i \pi_i r_{im})`.
 
 Without a table, no exponential is computed per cell, because the odds of a cell are
 :math:`e^{a_m}` times :math:`e^{\sigma z}`.

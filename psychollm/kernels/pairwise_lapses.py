@@ -1,7 +1,7 @@
 r"""Pairwise likelihood estimation of loadings and asymptotes (lapses) from pair counts.
 
 A model answers yes with probability :math:`c + (1 - c - e)\,\Phi(u)`, where c and e are the
-probabilities of a yes and of a no that do not depend on the question. With yes rates p,
+probabilities that it answers yes or no regardless of the question. With yes rates p,
 :math:`w = 1 - c - e` and :math:`\pi = (p - c)/w`, both models of a pair answer yes with
 probability
 

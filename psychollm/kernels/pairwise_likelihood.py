@@ -7,9 +7,9 @@ the loadings maximise
                                                                                    \quad (1)
 
 where c runs over the four cells of every pair. An empty cell has no term, so that it needs no
-continuity correction. With d the observed minus expected joint yes count, :math:`\phi_2` the
-bivariate density and :math:`H = \sum_c 1/P_c`, the score and the expected information of a pair
-about its correlation are
+continuity correction. With d the observed minus the expected number of joint yes answers,
+:math:`\phi_2` the bivariate density and :math:`H = \sum_c 1/P_c`, the score and the expected
+information of a pair about its correlation are
 
 .. math:: s = \phi_2 H d, \qquad I = n \phi_2^2 H,                                 \quad (2)
 

@@ -6,9 +6,10 @@ Answers a and b result from cutting two standard normal variables at thresholds 
 
 .. math:: P_{ab} = G_{ab} - G_{a+1,b} - G_{a,b+1} + G_{a+1,b+1},                          \quad (1)
 
-and the estimate is the root of the score :math:`\sum n_{ab} P'_{ab} / P_{ab}` at the thresholds of
-the margins (two steps). Newton's method with the exact second derivative searches over the angle
-:math:`\arcsin \rho` within a bracket. Two-by-two tables are solved by `kernels.tetrachoric`.
+and the estimate is the root of the score :math:`\sum n_{ab} P'_{ab} / P_{ab}`, with thresholds
+that were first estimated from the margins. Newton's method with the exact second derivative
+searches over the angle :math:`\arcsin \rho` within a bracket. Two-by-two tables are solved by
+`kernels.tetrachoric`.
 
 `kernels.polychoric_influence` computes the influence of single units on the estimate.
 

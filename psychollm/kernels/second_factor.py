@@ -8,7 +8,7 @@ of a question would change, to second order in b, by
           s_{ij} = E\big[\ell_i'(u_i)\,\ell_j'(u_j) \mid \text{answers}\big],          \quad (1)
 
 where the expectation is over the posterior of f, and :math:`\ell_i'` is the derivative of the log
-probability of model i's answer. Terms with i = j are left out, because a factor on which a single
+probability of model i's answer. Terms with i = j are omitted, because a factor on which a single
 model loads is not identified.
 """
 

@@ -1,8 +1,8 @@
 r"""Selective prediction on resampled tallies, exact under a random order of tied answers.
 
 Answers are given in decreasing order of confidence. Suppose that N answers with E errors are
-followed by a group of m answers with equal confidence, of which w are wrong. The expected number
-of errors after j answers of the group, over all its orders, is :math:`E + j w / m`, so that
+followed by a group of m answers with equal confidence, of which w are wrong. After j answers of
+the group in random order, the expected number of errors is :math:`E + j w / m`, so that
 
 .. math:: \sum_{j=1}^{m} \frac{E + j w/m}{N + j}
           = \left(E - N \frac{w}{m}\right) \left(H_{N+m} - H_N\right) + w,              \quad (1)
@@ -10,8 +10,8 @@ of errors after j answers of the group, over all its orders, is :math:`E + j w /
 .. math:: \sum_{j=1}^{m} \left(E + j \frac{w}{m}\right) = m E + w \frac{m + 1}{2},      \quad (2)
 
 with harmonic numbers :math:`H_k = \psi(k + 1) + \gamma`. Each group of tied answers takes one
-look-up, regardless of its size. If answers are weighted, H is interpolated between integers by the
-digamma function :math:`\psi`, so that an answer of weight v counts as v answers.
+look-up, regardless of its size. If answers are weighted, the digamma function :math:`\psi`
+interpolates H between integers, so that an answer of weight v counts as v answers.
 
 References
 ----------

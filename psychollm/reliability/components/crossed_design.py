@@ -22,8 +22,8 @@ distribution, so that
 
 .. math:: \lambda_e^* = \frac{\nu_e\, MS_e}{X_e}, \qquad X_e \sim \chi^2_{\nu_e}.        \quad (3)
 
-Percentiles of the components and coefficients computed from :math:`\lambda^*` have nominal
-coverage (generalised confidence intervals; exact for a ratio of two mean squares).
+Percentiles of the components and coefficients computed from :math:`\lambda^*` are generalised
+confidence intervals with nominal coverage, which is exact for a ratio of two mean squares.
 
 Binary scores are not normal: models disagree more on some items than on others, so that mean
 squares vary more than a chi-square distribution implies. For each facet f with at least eight

@@ -1,14 +1,14 @@
 r"""Likelihood of binary scores after integrating out question and interaction effects.
 
-Model m answers question q of domain d :math:`n_{mq}` times, of which :math:`k_{mq}` times
-correctly. The level of model m in domain d is :math:`a_{dm}`, and :math:`z_q` and :math:`w_{mq}`
+Model m answers question q of domain d :math:`n_{mq}` times, and :math:`k_{mq}` of these answers
+are correct. The level of model m in domain d is :math:`a_{dm}`, and :math:`z_q` and :math:`w_{mq}`
 are standard normal. Then
 
 .. math:: k_{mq} \sim \operatorname{Bin}\bigl(n_{mq},\,
           \operatorname{logit}^{-1}(a_{dm} + \sigma_Q z_q + \sigma_I w_{mq})\bigr).       \quad (1)
 
-Given the levels, questions are independent; given also :math:`z_q`, the cells of question q are
-independent. Every integral is therefore over one variable:
+Questions are independent given the levels, and the cells of question q are independent given the
+levels and :math:`z_q`. Every integral is therefore over one variable:
 
 .. math:: f_{kn}(\eta) = \log \int p_{kn}(\eta + \sigma_I w)\, \varphi(w)\, dw, \qquad
           \ell_d(a) = \sum_{q \in d} \log \int

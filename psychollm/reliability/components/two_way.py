@@ -15,8 +15,8 @@ their expectations in a complete table: :math:`B = k \sigma_t^2 + \sigma^2`, :ma
 \sigma_r^2 + \sigma^2`, :math:`E = \sigma^2`, :math:`W = \sigma_r^2 + \sigma^2`.
 
 **Generalised interval of the absolute intraclass correlation.** The mean squares B, J, E have
-:math:`\nu_B, \nu_J, \nu_E` degrees of freedom, and :math:`\nu_B B / E[B]` has a chi-square
-distribution, as have the analogous ratios of J and E. If the expectation of B is replaced by
+:math:`\nu_B, \nu_J, \nu_E` degrees of freedom. The ratio :math:`\nu_B B / E[B]` and the analogous
+ratios for J and E have chi-square distributions. If the expectation of B is replaced by
 :math:`R_B = \nu_B B / \chi^2_{\nu_B}`, and the expectations of J and E analogously, the
 correlation becomes
 

@@ -19,8 +19,9 @@ Q(\gamma) / (n - p)`,
 .. math:: Q(\gamma) = r + \sum_j \frac{\eta_j^2}{1 + \gamma d_j}.                        \quad (3)
 
 The minimum is a function of :math:`\gamma` alone. This function of :math:`\gamma` is minimised for
-many data sets together, so that parametric bootstraps are fast. Maximum likelihood replaces the
-first term of (2) by :math:`\sum_g \log(\sigma^2 + \tau^2 n_g)` over all groups, and n - p by n.
+many data sets together, so that parametric bootstraps are fast. For maximum likelihood, the first
+term of (2) is replaced by :math:`\sum_g \log(\sigma^2 + \tau^2 n_g)` over all groups, and n - p by
+n.
 
 With C the covariance of the condition means, a contrast :math:`l^\top \hat\beta` has
 Satterthwaite's degrees of freedom
@@ -31,9 +32,9 @@ Satterthwaite's degrees of freedom
 The matrix A, the covariance of the two variance estimates, is the inverse of the observed
 information. If the estimate of :math:`\tau^2` is zero, C uses only the variance within groups,
 :math:`r / \nu`. Pooling the variances within and between groups in this case would increase the
-false positive rate at the 5 % level to 6 or 7 %. As a result, the tests equal the tests of the
-analysis of variance in a complete table with one score per cell, for every :math:`\tau^2`.
-Equality of all k condition means is tested by
+false positive rate at the 5 % level to 6 or 7 %. As a result, in a complete table with one score
+per cell, the tests are identical to the analysis of variance for every :math:`\tau^2`. Equality of
+all k condition means is tested by
 
 .. math:: F = \frac{(L \hat\beta)^\top (L C L^\top)^{-1} L \hat\beta}{k - 1}.             \quad (5)
 

@@ -1,7 +1,7 @@
 r"""Variance components of a mean score: between questions and within questions.
 
-For each of n questions, K answers are sampled. The scores of the answers to question q have the
-expectation :math:`\mu_q` and the variance :math:`\sigma_q^2`. The variance of the mean score is
+For each of n questions, K answers are sampled. Scores of answers to question q have expectation
+:math:`\mu_q` and variance :math:`\sigma_q^2`. The variance of the mean score is
 
 .. math:: \operatorname{Var}(\bar s) = \frac{V}{n} + \frac{E}{n K}, \qquad
           V = \operatorname{Var}(\mu_q), \quad E = \operatorname{E}[\sigma_q^2].          \quad (1)

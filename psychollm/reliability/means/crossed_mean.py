@@ -8,7 +8,7 @@ weights sum to 1. With P people and Q questions, the variance of the estimate is
             = V_P + V_Q - V_{PQ}.                                                        \quad (1)
 
 Here :math:`V_P` is the variance if only people are sampled, :math:`V_Q` is the variance if only
-questions (or clusters of questions) are sampled, and :math:`V_{PQ}` is the part that both include.
+questions (or clusters of questions) are sampled, and :math:`V_{PQ}` is the part contained in both.
 With the least-squares estimates :math:`\hat a, \hat b, \hat c` of the additive model, :math:`h`
 the proportion of the total weight of a person or a cluster, and :math:`\nu_{PQ} = N - P - Q + 1`
 for N cells,
@@ -24,9 +24,9 @@ degrees of freedom,
 .. math:: \nu = V^2 \big/ \big(V_P^2 / \nu_P + V_Q^2 / \nu_Q + V_{PQ}^2 / \nu_{PQ}\big). \quad (3)
 
 A small sample rarely includes the most extreme people. If a few people contribute most of
-:math:`V_P`, this variance is only as precise as an estimate from these people. :math:`\nu_P` is
-therefore at most 1.2 times the effective number of people, `telling_clusters`. The factor of 1.2
-was chosen by simulation (``validation/people_coverage.py``).
+:math:`V_P`, its estimate is only as precise as an estimate from these people alone. :math:`\nu_P`
+is therefore at most 1.2 times the effective number of people, `telling_clusters`. The factor of
+1.2 was chosen by simulation (``validation/people_coverage.py``).
 
 References
 ----------

@@ -6,7 +6,7 @@ squared standard error is
 .. math:: \frac{1}{n} \Bigl( V \max(1,\, 1 + (m - 1) \rho) + \frac{E}{K} \Bigr).         \quad (1)
 
 V is the variance over questions of the expected difference. E is the variance of answers around
-their expectation, summed over both models. :math:`\rho` is the correlation of the differences
+their expected value, summed over both models. :math:`\rho` is the correlation of the differences
 within clusters; a negative correlation is ignored, because it is mostly due to chance. If both
 models answer the same questions ("paired"),
 

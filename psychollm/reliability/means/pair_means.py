@@ -2,7 +2,7 @@ r"""Differences of mean scores for many pairs, without a pairs-by-questions arra
 
 If every model answered every question, the residuals (1) of `clustered` are linear in the scores,
 so that the residuals of a pair are the differences between the residuals of the two models. Let
-:math:`p_{ig}` be the contribution of cluster g to the error of model i, whose square is a term of
+:math:`p_{ig}` be the contribution of cluster g to the error of model i. Its square is a term of
 (2) of `clustered`. The variances of all pairs follow from one matrix,
 
 .. math:: C_{ij} = \sum_g p_{ig} p_{jg}, \qquad

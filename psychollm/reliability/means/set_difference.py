@@ -1,8 +1,8 @@
 r"""Difference of a model's mean scores on two sets of questions.
 
-Set s contains :math:`n_s` questions with mean score :math:`\bar s_s`, of which :math:`n_{sg}`
-belong to cluster g. A cluster of questions (for example, from one template) may have questions in
-both sets. The proportion of set s in cluster g and the error of cluster g are
+Set s contains :math:`n_s` questions, of which :math:`n_{sg}` belong to cluster g, and has the mean
+score :math:`\bar s_s`. A cluster of questions (for example, from one template) may have questions
+in both sets. The proportion of set s in cluster g and the error of cluster g are
 
 .. math:: h_{sg} = \frac{n_{sg}}{n_s}, \qquad
           r_g = \sum_s \frac{\pm 1}{\sqrt{1 - h_{sg}}} \sum_{q \in s, g}

@@ -1,8 +1,8 @@
 r"""Reliability of a sum of ordinal scores, computed under latent normal variables.
 
-Each item i has a latent response, whose correlation with the factor is :math:`\lambda_i`.
-Thresholds divide the latent response into scores. A parallel form has only the factor in common,
-so that latent responses of different forms have correlations :math:`\lambda_i \lambda_j`.
+Each item i has a latent response that has the correlation :math:`\lambda_i` with the factor.
+Thresholds divide the latent response into scores. Two parallel forms have only the factor in
+common, so that latent responses of different forms have correlations :math:`\lambda_i \lambda_j`.
 `kernels.ordinal_covariance` computes covariances of scores from latent correlations. Green and
 Yang's omega is the covariance of the total scores of two forms, divided by the variance of one
 total score,

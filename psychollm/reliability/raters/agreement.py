@@ -129,7 +129,7 @@ def agreement(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Agreement:
-    """Compute four coefficients of agreement of runs or raters, for every model.
+    """Compute coefficients of agreement between runs or raters, for every model.
 
     Parameters
     ----------
@@ -150,8 +150,9 @@ def agreement(
         clusters.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
-        other intervals are too short. For percent agreement, "score" is the Wilson interval; for
-        the other coefficients, it is a score interval with a jackknife variance.
+        other intervals are too short. For the proportions of agreeing pairs and of identical
+        answers, "score" is the Wilson interval. For the other coefficients, it is a score interval
+        with a jackknife variance.
     bootstrap : int or Bootstrap
         Number of resamples of questions. All models use the same resamples, so that differences
         are paired.

@@ -1,9 +1,9 @@
 r"""Contrasts of rates between types of questions, for every model.
 
-A contrast :math:`\sum_k w_k p_k` compares rates on types of questions. An example is the pass rate
-on unanswerable questions minus the pass rate on answerable questions. The bounds of a contrast are
-computed from the bounds :math:`l_k, u_k` of the rates (MOVER; Newcombe, 1998; Zou and Donner,
-2008):
+A contrast :math:`\sum_k w_k p_k` compares pass rates on several types of questions. An example is
+the pass rate on unanswerable questions minus the pass rate on answerable questions. The bounds of
+a contrast are computed from the bounds :math:`l_k, u_k` of the rates (MOVER; Newcombe, 1998; Zou
+and Donner, 2008):
 
 .. math:: L = \sum_k w_k p_k - \sqrt{\sum_k w_k^2 (p_k - b_k)^2}, \qquad
           b_k = l_k \text{ if } w_k > 0 \text{ else } u_k.                                \quad (1)
@@ -20,7 +20,7 @@ of freedom
 Here :math:`\nu_k'` are the degrees of freedom of the variance of one rate; see (5) in
 `psychollm.estimates.clustered`.
 
-If a cluster (for example, the questions about one passage) contains questions of several types,
+If a cluster (for example, all questions about one passage) contains questions of several types,
 another interval is used. Let :math:`e_g` be the influence of cluster g on the contrast: the sum of
 the influences of its answers, times the number of clusters G. If the contrast is inside [a, b],
 :math:`e_g` is usually between :math:`a - \hat\theta` and :math:`b - \hat\theta`. Two clusters are

@@ -26,9 +26,9 @@ Here t is the quantile of Student's distribution. The degrees of freedom of t ar
 questions minus one or, with clusters, the degrees of freedom of `estimates.clustered`. If two
 ratings rarely agree on the rarer answer, the jackknife underestimates the variance. v is therefore
 at least :math:`D / P`, the variance of D if raters agree only by chance, where P is the number of
-pairs of ratings of a question. If there is no disagreement, v is the variance for one question of
-n with complete disagreement, :math:`v = D / (n D_e)`, where :math:`D_e` is the disagreement
-expected by chance.
+pairs of ratings of a question. If there is no disagreement, v is the variance that one question
+with complete disagreement among n would give, :math:`v = D / (n D_e)`, where :math:`D_e` is the
+disagreement expected by chance.
 
 References
 ----------

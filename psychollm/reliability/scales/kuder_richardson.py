@@ -2,7 +2,7 @@ r"""Kuder-Richardson formulas 20 and 21: internal consistency of binary scores.
 
 Formula 20 is coefficient alpha of binary items. Formula 21 also assumes that all items are equally
 difficult. Formula 21 requires only the mean M and the variance :math:`s_T^2` (with divisor n) of
-the number correct among k items:
+the number of correct answers to k items:
 
 .. math:: \text{KR-21} = \frac{k}{k - 1} \Big(1 - \frac{M (k - M)}{k\, s_T^2}\Big)
                        \le \text{KR-20}.                                                 \quad (1)
