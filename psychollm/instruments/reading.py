@@ -109,7 +109,7 @@ class Scores(Result):
     """Base class of a model's scores, which provides a table with one row per reply."""
 
     def to_frame(self, model: Any = "model") -> "pd.DataFrame":
-        """Return a long table with one row per reply, which the studies accept.
+        """Return a long table with one row per reply, in the format that the studies accept.
 
         Parameters
         ----------

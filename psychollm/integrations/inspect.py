@@ -114,7 +114,7 @@ def stop_early(
 
 
 class StopEarly:
-    """An ``EarlyStopping`` of Inspect AI, which `stop_early` creates."""
+    """The ``EarlyStopping`` object that `stop_early` creates for Inspect AI."""
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ r"""Abilities of respondents given fitted items.
 * MAP: mode of the posterior.
   The standard error of the mode is computed from the sum of the observed information and the
   prior's information, which is 1.
-* ML: mode of the likelihood, which is infinite if all answers are yes or all answers are no.
+* ML: mode of the likelihood; the mode is infinite if all answers are yes or all answers are no.
 * WLE: Warm's weighted likelihood estimate, which is finite for perfect and zero scores.
   The WLE is the root of :math:`l'(\theta) + J/(2I)` with
   :math:`J = \sum_j \sum_c P_{jc}' P_{jc}'' / P_{jc}`. With n items, the WLE has a bias of order

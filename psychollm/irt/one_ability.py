@@ -136,7 +136,7 @@ class OneAbility:
         return [Grid(nodes, own) for own in height]
 
     def expected(self, points: FloatArray, centre: FloatArray) -> Expected[Self]:
-        """Return the information of abilities about items at `points` (S, J, p)."""
+        """Return the information that abilities contain about items at `points` (S, J, p)."""
         grids = self.grids(centre)
         nodes = grids[0].nodes
         states = [

@@ -77,7 +77,7 @@ def entropy(counts: Iterable[float]) -> float:
 
 
 def n_words(text: str) -> int:
-    """Count words and punctuation marks of a text, which approximates the number of tokens."""
+    """Count words and punctuation marks of a text, to approximate its number of tokens."""
     return sum(1 for _ in _WORD.finditer(text))
 
 

@@ -1,4 +1,4 @@
-"""Parsers of replies, which return a coded answer or a failure category.
+"""Parsers that return the coded answer of a reply, or a failure category.
 
 Each parser maps any text to a `Reading`. A parser never raises an error for a reply, and never
 guesses if a reply gives no answer or two different answers. All parsers consider the evidence in

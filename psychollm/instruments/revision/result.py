@@ -122,7 +122,7 @@ class RevisionScores(Scores):
         return rates(self.by_chain(), level=check_fraction("level", level))
 
     def differences(self, *, level: float = 0.95) -> Estimate:
-        """Return paired differences in accuracy, such as revised minus first.
+        """Return paired differences in accuracy, for example between revised and first answers.
 
         Parameters
         ----------

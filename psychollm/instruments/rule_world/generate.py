@@ -214,7 +214,7 @@ def told(
     vocabulary: int,
     choice: bool,
 ) -> Item:
-    """Return an item, which describes a world in the words of a surface form."""
+    """Return an item that describes a world in the words of a surface form."""
     rules = Rules(lexicon(skin, seed=seed, number=vocabulary), inverted=kind == "M")
     words = rules.words
     undefined = _undefined(plot, words)

@@ -1,8 +1,8 @@
 """Parse replies: one or several ratings, or the solution of a task.
 
-Several ratings are coded as one value with one word per statement, in the order of administration:
-a number or a failure category, such as "3 4 refused 2". If a sentence of the reply rejects the
-premise of a statement, the stored text ends with this sentence.
+Several ratings are coded as one value, such as "3 4 refused 2". The value contains a number or a
+failure category for each statement, in the order of administration. If a sentence of the reply
+rejects the premise of a statement, the stored text ends with this sentence.
 
 A reply passes a task under the following conditions. A number must be right; a letter must name
 the right statement. A summary must mention every fact (recognised by the beginning of one of

@@ -200,7 +200,7 @@ def build_model(
         Binary answers; missing answers are ignored.
     form : {"marginal", "explicit"}
         "marginal" integrates over abilities. "explicit" includes abilities as variables
-        ``ability``, which is much slower, but allows further random effects.
+        ``ability``; it is much slower, but allows further random effects.
     link : {"logit", "probit"}
         Logistic or normal-ogive curves.
     respondents : {"models", "questions"}

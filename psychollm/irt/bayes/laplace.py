@@ -7,7 +7,7 @@ the log standard deviations h, the approximate posterior of x is normal with pre
 .. math:: \log q(h) = \log p(h) - \sum_k \log s_k - \tfrac12 \log |P| + \tfrac12 v^T P^{-1} v
                       - \tfrac12 |m / s|^2 + \text{const},                               \quad (1)
 
-where v is the linear term. The vector h is drawn from a t distribution about the mode of (1).
+where v is the linear term. The vector h is drawn from a t distribution centred at the mode of (1).
 Given h, x is drawn from a split distribution (Geweke, 1989). Along each axis of the Cholesky
 factor of P, the two halves of a t distribution have separate scales. The scales are computed from
 the posterior density at one and two units from the mode. The proposal of h is adapted twice to the

@@ -2,7 +2,7 @@ r"""Posterior density of a 2PL with abilities integrated out, and its gradient.
 
 The vector x contains slopes (or their logarithms), intercepts, contrasts of the families' mean
 abilities and, with domains, the domains' means and grand means; h contains log standard
-deviations. Every entry of x is normal about a constant or another entry,
+deviations. Every entry of x is normally distributed around a constant or another entry,
 
 .. math:: r = (A x - m) / s(h) \sim N(0, 1), \qquad
           \log p(x \mid h) = -\tfrac12 r^T r - \sum_k \log s_k + \text{const},           \quad (1)
@@ -48,7 +48,7 @@ class HierarchicalPriors:
         Normal prior of log slopes, which makes slopes positive.
     slope : (mean, sd)
         Normal prior of slopes, used if `log_slope` is None. With a normal prior, slopes can be
-        negative, as for miskeyed questions.
+        negative, for example those of miskeyed questions.
     intercept : (mean, sd)
         Normal prior of intercepts.
     families : float

@@ -104,7 +104,7 @@ def connected(codes: IntArray) -> BoolArray:
 
 
 def climb(table: Sufficient) -> Top:
-    """Maximise the log-likelihood (1) by Newton steps, which are halved while they lower it."""
+    """Maximise the log-likelihood (1) by Newton steps that are halved while they lower it."""
     size = table.yes.size
     n = np.zeros(size)
     for block in table.blocks:
@@ -144,7 +144,7 @@ def climb(table: Sufficient) -> Top:
 def _higher(
     table: Sufficient, easiness: FloatArray, step: FloatArray, value: float
 ) -> FloatArray | None:
-    """Return the easiness after a step, which is halved while it lowers the likelihood."""
+    """Return the easiness after a step that is halved while it lowers the likelihood."""
     for halving in range(30):
         moved = easiness + 0.5**halving * step
         moved = np.asarray(moved - moved.mean(), dtype=np.float64)

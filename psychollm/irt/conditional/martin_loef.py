@@ -48,7 +48,7 @@ class MartinLoefTest(Result):
     statistic, df, p_value : float, int, float
         Likelihood-ratio test.
     n_complete : int
-        Number of respondents without missing answers, which are used in the test.
+        Number of respondents without missing answers; the test uses only these respondents.
     respondents_per_cell : float
         Respondents per degree of freedom; the p-value is reliable from about five.
     first, second : tuple

@@ -85,7 +85,7 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Reader of an indicator, which is 1 for filled cells and 0 for a sample of empty cells."""
+    """Reader of an indicator that is 1 for filled cells and 0 for a sample of empty cells."""
 
     table: CellTable
     share: float

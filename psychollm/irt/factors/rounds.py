@@ -32,7 +32,7 @@ class Reads(Protocol):
 
 @dataclass(slots=True)
 class Population:
-    """Prior of vectors, which is normal around the prediction from features."""
+    """Normal prior of vectors, centred at the prediction from features."""
 
     features: FloatArray  # (n, p) with a leading constant
     precision: FloatArray  # (k, k)

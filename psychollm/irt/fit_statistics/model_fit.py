@@ -10,7 +10,7 @@ derivatives of :math:`\pi`,
 is chi-square; its degrees of freedom are the number of margins minus the number of parameters
 (Maydeu-Olivares & Joe, 2006). With more than two answers, pairs have many sparse cells. M2*
 therefore uses means and mean products of codes (Maydeu-Olivares & Joe, 2014). C2 uses proportions
-of single answers and mean products of codes (Cai & Monro, 2014), which retains more degrees of
+of single answers and mean products of codes (Cai & Monro, 2014), and retains more degrees of
 freedom. For binary items, all three statistics are equal.
 
 References

@@ -84,7 +84,7 @@ class DifferentialFunctioning(Result):
         freedom. `nonuniform` is NaN if a group has constant answers.
     log_odds : ndarray of shape (items,)
         Shift b2 in favour of the second group at equal score, from the model without b3. The shift
-        is NaN if there is no finite estimate, as for a group with constant answers.
+        is NaN if there is no finite estimate, for example if a group has constant answers.
     effect : ndarray of shape (items,)
         Change in Nagelkerke's R squared.
     flagged : ndarray of shape (items,)

@@ -174,7 +174,7 @@ class SeveralAbilities:
         return Posterior(theta, share, value), score.reshape(points.shape), there.modes
 
     def expected(self, points: FloatArray, centre: FloatArray) -> Expected[Self]:
-        """Return the information of abilities about items at `points` (S, J, m + 1)."""
+        """Return the information that abilities contain about items at `points` (S, J, m + 1)."""
         posterior, score, modes = self.posterior(points, centre)
         frequency = self.patterns.frequency / self.patterns.frequency.sum()
         each = posterior.mean
@@ -275,7 +275,7 @@ def errors_here(settled: SettledSlopes) -> tuple[Errors, float]:
 
 
 def settled_points(parameters: FloatArray, covariance: FloatArray) -> FloatArray:
-    """Return points about slopes and intercepts; absent slopes stay 0."""
+    """Return points around slopes and intercepts; absent slopes stay 0."""
     covariance = np.nan_to_num(covariance)
     variances = np.einsum("jpp->jp", covariance)
     absent = variances == 0.0

@@ -3,8 +3,8 @@
 If b of n replicates are at least as extreme as the observed value, the p-value is :math:`(b +
 1)/(n + 1)`. A two-sided p-value is twice the smaller tail probability. Multiple values (items,
 pairs, respondents) are standardised by their mean and SD over replicates. The adjusted p-value is
-the proportion of replicates whose most extreme value reaches the observed value, which controls
-the familywise error rate under any dependence (Westfall & Young, 1993).
+the proportion of replicates whose most extreme value reaches the observed value. This adjustment
+controls the familywise error rate under any dependence (Westfall & Young, 1993).
 
 References
 ----------

@@ -8,10 +8,10 @@ and SD follow from the gradient by integration by parts,
           \sum_j a_j \frac{\partial \ell}{\partial a_j} = \sum_i (E \theta_i^2 - 1),  \quad (1)
 
 where :math:`\ell` is the log-likelihood. With few nodes, the left sides of (1) are sums over
-thousands of items and have a far larger error than the right sides. The error of the left sides
-would shift the scale, about which answers carry little information. `_on_scale` therefore adjusts
-the gradient so that (1) is true, in the directions in which the gradient changes under a shift and
-a stretch of the scale.
+thousands of items and have a far larger error than the right sides. Answers carry little
+information about the scale, so that the error of the left sides would shift it. `_on_scale`
+therefore adjusts the gradient so that (1) is true, in the directions in which the gradient changes
+under a shift and a stretch of the scale.
 
 If abilities are estimated precisely, items are coupled only through the mean and SD of abilities,
 and a few steps suffice. If abilities are estimated imprecisely, SQUAREM extrapolates the steps. A

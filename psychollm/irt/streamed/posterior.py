@@ -116,7 +116,7 @@ def nodes_for(answers: AnyArray, counts: Sequence[tuple[int, int]]) -> int:
 
 
 def enough_nodes(answered: AnyArray, yes: AnyArray, counts: Sequence[tuple[int, int]]) -> int:
-    """Return the number of nodes for the likelihood, which is larger for skewed posteriors."""
+    """Return the number of nodes for the likelihood; skewed posteriors require more nodes."""
     few = np.quantile(answered, 0.01)
     rarer = np.minimum(yes, answered - yes)[answered >= few].min()
     if few >= SHORT and rarer >= RARE:
@@ -313,7 +313,7 @@ class StreamedAbilities:
         )
 
     def expected(self, points: FloatArray, centre: FloatArray) -> Expected[Self]:
-        """Return the information of abilities about items at `points` (S, J, p)."""
+        """Return the information that abilities contain about items at `points` (S, J, p)."""
         # Three nodes suffice as long as items change considerably.
         here = replace(self, n_nodes=FEWEST) if self.far else self
         posterior = here.posterior(points)

@@ -20,7 +20,7 @@ Ranges: TypeAlias = list[tuple[int, int]]  # consecutive ranges of rows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """Ranges of items with their parameters, which are the input of a worker."""
+    """Input of a worker: ranges of items with their parameters."""
 
     ranges: Ranges
     points: FloatArray  # (S, J of the ranges, 2)
