@@ -1,8 +1,8 @@
 """Forward passes of a model, which may continue from a prefix or start at a layer.
 
-To start at a layer, the layers up to it are replaced by their known output. The model's own
-forward pass is then called, with its embedding, masks, rotary position encoding, final norm and
-output head. The layers are restored afterwards, even after an error.
+A pass starts at a layer if all layers up to this layer are replaced by their known output. The
+model's own forward pass is then called, with its embedding, masks, rotary position encoding, final
+norm and output head. The layers are restored afterwards, even after an error.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

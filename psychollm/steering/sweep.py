@@ -2,8 +2,8 @@ r"""A model's answers at many steering strengths, at little more than the cost o
 
 Cost is measured in token-layers: one token-layer is the computation of one token in one of K
 layers. A prompt has T tokens; the first P tokens are common to all prompts. Layer L is steered at
-S strengths. Full passes cost about :math:`S T K` for each question. If only the last token is
-steered, equation (1) is the cost of a sweep for each question.
+S strengths. Full forward passes cost about :math:`S T K` for each question. If only the last token
+is steered, equation (1) is the cost of a sweep for each question.
 
 .. math::
     (T - P) K + S (K - L - 1)                                                         \tag{1}
@@ -300,7 +300,7 @@ class _Run:
     engine: EngineName = "auto"
 
     def steering(self, sites: Sequence[tuple[Direction, int]]) -> Steering:
-        """Return the sites to steer, after checking them."""
+        """Return the sites to steer (directions in layers), after checking them."""
         asked, positions = self.asked, self.positions
         layers = asked.body.check_layers([layer for _, layer in sites])
         check_choice("engine", self.engine, EngineName)

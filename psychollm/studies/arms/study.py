@@ -266,7 +266,7 @@ def compare_arms(
     n_null : int
         Number of simulated calibrated data sets, for "semantic_sampling".
     repeats : {"error", "first", "majority"}
-        Treatment of repeats, for "self_prediction".
+        Treatment of repeated replies, for "self_prediction".
     bootstrap : int or Bootstrap
         Number of resamples of questions; all arms share the resamples.
     level : float

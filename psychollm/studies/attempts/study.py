@@ -1,8 +1,8 @@
 r"""Estimate success in several attempts at the same questions.
 
-From s successes in n attempts, pass@k and pass^k have unbiased closed forms
-(`psychollm.studies.attempts.closed_forms`). The closed forms are averaged over questions. The unit
-of replication is the question, or the cluster of questions, not the attempt. Intervals are Wilson
+For s successes in n attempts, pass@k and pass^k have unbiased closed-form estimates
+(`psychollm.studies.attempts.closed_forms`). The estimates are averaged over questions. The unit of
+replication is the question, or the cluster of questions, not the attempt. Intervals are Wilson
 intervals with an effective number of questions and quantiles of Student's t, which remain valid
 with few questions and near 0 and 1. Models are compared on the same questions. Without clusters,
 intervals of differences combine Wilson intervals (`psychollm.studies.attempts.differences`).

@@ -96,7 +96,7 @@ def spread_of(side: Side) -> tuple[float, float]:
 
 
 def agreement_of(sides: list[Side], level: float) -> tuple[TrueCorrelation | None, int]:
-    """Return the correlation of true scores, or None, and the number of shared units.
+    """Return the correlation of true scores, and the number of common questions or clusters.
 
     The correlation is None if all means in one benchmark are equal.
     """

@@ -7,8 +7,8 @@ compares the errors of the predictions with the errors of the mean score of the 
 .. math:: R^2 = 1 - \frac{\sum (y - \hat y)^2}{\sum (y - \bar y_{\text{fit}})^2}.         \quad (1)
 
 The verdict also compares two predictors, the text and its length. If questions share templates,
-pass the templates as `groups`. Without groups, a regression that learned a template predicts other
-questions of the same template too well.
+pass the templates as `groups`. Without groups, questions of one template are in several folds, so
+R squared is too high for questions of new templates.
 
 Intervals reflect the sampling of the predicted questions, with the fitted regressions held fixed.
 """
@@ -71,7 +71,7 @@ class Difficulty(Study, Result):
     r_squared, correlation : Estimate
         Accuracy of the predictors "text" (or the features passed), "length only" and "mean".
     ceiling : float
-        Reliability of the scores, which is the upper bound of R squared; NaN if unknown.
+        Reliability of the scores, the upper bound of R squared; NaN if unknown.
     weights : ndarray (features,)
         Weights of the regression fitted to all questions, in the order of `names`. Features with
         positive weights predict yes.

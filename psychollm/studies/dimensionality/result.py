@@ -379,7 +379,7 @@ def _p(test: ResidualTest) -> str:
 
 
 def _pairs(result: Dimensionality) -> str:
-    """Return text on the pairs with the largest residuals, which are often related models."""
+    """Return text on the pairs with the largest residuals, often pairs of related models."""
     left = result.residuals
     first, second = np.triu_indices(len(left.labels), 1)
     z = left.standardised[first, second]

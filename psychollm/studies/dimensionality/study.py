@@ -130,7 +130,7 @@ def dimensionality(
     `residual_test`, which uses pair counts and needs no correction. If `residual_test` rejects one
     normal factor, one factor with lapses or guesses is fitted and tested. In pair counts, even a
     lapse rate of half a percent resembles a second factor. The documentation tabulates
-    false-positive rates and power, also with lapses and guesses.
+    false-positive rates and power, with and without lapses and guesses.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Limitations of the data that a card summarises."""
+"""Limitations of the data behind an evaluation card."""
 
 from collections.abc import Iterator
 

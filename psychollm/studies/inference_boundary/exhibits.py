@@ -190,7 +190,7 @@ def _failures(study: "InferenceBoundary", kind: Hashable) -> tuple[Exhibit | Non
 
 
 def _skins(study: "InferenceBoundary") -> dict[str, Estimate]:
-    """Return the contrasts by type of question, or by their full names if types repeat."""
+    """Return the contrasts by type of question, or by full name if types repeat."""
     short = [name.partition(":")[0] for name in study.skins]
     names = short if len(set(short)) == len(short) else list(study.skins)
     return dict(zip(names, study.skins.values(), strict=True))

@@ -172,7 +172,7 @@ def fit(table: Labelled) -> Fit:
 
 
 def _weights(known: BoolArray, pi: FloatArray) -> FloatArray:
-    """Return the weights w in (1), zero without a label, as an array (models, asked)."""
+    """Return the weights w in (1), zero without a label (models, labelled questions)."""
     inverse = np.where(known, 1.0 / pi, 0.0)
     return np.asarray(inverse / np.maximum(inverse.sum(axis=1, keepdims=True), 1e-300))
 
@@ -185,7 +185,7 @@ def _sums(
     known: BoolArray,
     clusters: IntArray | None,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return error contributions of labels, or clusters (models, units), and their numbers."""
+    """Return error contributions of labels or clusters (models, units), df, and unit counts."""
     if clusters is None:
         spread = np.sqrt(1.0 - np.minimum(leverage, _MOST_LEVERAGE))
         none = np.full(len(residual), np.nan)

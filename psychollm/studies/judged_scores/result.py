@@ -109,7 +109,7 @@ class JudgedScores(Study, Result):
 
     @property
     def worth(self) -> float:
-        """Number of labels without the judge that are as informative as one label with it.
+        """Number of labels without the judge that are as informative as one label with the judge.
 
         The number is NaN if no answer is labelled.
         """
@@ -126,7 +126,7 @@ class JudgedScores(Study, Result):
 
     @property
     def bias_gaps(self) -> FloatArray:
-        """Bias of each pair's first model minus bias of its second, with simultaneous bounds."""
+        """Judge's bias for each pair's first model minus its second, with simultaneous bounds."""
         i, j = np.triu_indices(len(self.labels), 1)
         gap = self.bias.value[i] - self.bias.value[j]
         # The judge's verdicts on these answers are fixed, so only the scores vary.

@@ -30,7 +30,7 @@ def _revision(command: "OfTables", scores: "Scores", readings: "Readings") -> St
 
 
 def _coding(command: "OfTables", scores: "Scores", readings: "Readings") -> Studied:
-    """Study the judges' codes, and the rules' codes if the scheme has cues."""
+    """Study the judges' codes, and codes by rules if the coding scheme defines cues."""
     import pandas as pd
 
     from psychollm.instruments.coding.scoring import code_again

@@ -182,7 +182,7 @@ def _beside(
 def _stacked(
     scores: Mapping[Any, RevisionScores], estimate: Callable[[RevisionScores], Estimate]
 ) -> dict[str, Estimate]:
-    """Return one estimate for each label of the per-model estimates, with one row per model."""
+    """Combine the estimates of single models: one estimate per label, with a row per model."""
     each = [estimate(one) for one in scores.values()]
     return {
         name: Estimate(

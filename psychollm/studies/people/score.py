@@ -82,7 +82,7 @@ class PeopleScore(Result):
     labels: Labels  # (models,)
 
     def outcomes(self, smallest: SmallestEffects) -> Verdicts:
-        """Return the outcome of each model's difference from people."""
+        """Return the conclusion on each model's difference from people."""
         # No smallest effect of interest is defined for totals, so no difference can be called
         # equivalent.
         least = smallest.share if self.shares else 0.0

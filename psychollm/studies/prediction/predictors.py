@@ -127,7 +127,7 @@ def _resemblance(table: FloatArray, p: FloatArray) -> FloatArray:
 
 
 def log_losses(y: FloatArray, logits: FloatArray) -> FloatArray:
-    """Return the log loss of each answer; scores between 0 and 1 are weights."""
+    """Return the log loss of each answer; scores between 0 and 1 weight the two outcomes."""
     return np.asarray(np.logaddexp(0.0, logits) - y * logits)
 
 

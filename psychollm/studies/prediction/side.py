@@ -51,7 +51,7 @@ def side_table(table: Any, kind: Kind) -> Any:
 
 
 def further(table: Any, known: Labels, kind: Kind) -> Labels:
-    """Return the labels of a table that have no answers."""
+    """Return the labels in a table of side information that have no answers."""
     if table is None:
         return ()
     seen = set(known)

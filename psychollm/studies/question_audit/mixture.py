@@ -12,12 +12,13 @@ The proportion of misconception items, which is fixed by the experts' judgements
 the probability of a wrong key. Most questions with another fault look sound, since models
 understand the intended meaning.
 
-Wrong keys also come in runs, for example if a column of keys slips by a row, or a page is misread.
-A hidden Markov chain along the table models runs of wrong keys. After a question outside runs, a
-run begins with probability .001. A run has ten questions on average, and most of its keys are
-wrong. The probability and length of runs are assumed, not estimated; a shuffled table shows no
+Wrong keys also come in runs, for example if a column of keys is shifted by a row, or a page is
+misread. A hidden Markov chain along the table models runs of wrong keys. After a question outside
+runs, a run begins with probability .001. A run has ten questions on average, and most of its keys
+are wrong. The probability and length of runs are assumed, not estimated; a shuffled table shows no
 runs. With binary scores, runs are not modelled, since a run of hard questions looks like a run of
-wrong keys. With binary scores, groups are also shrunk more strongly towards the table.
+wrong keys. With binary scores, the proportions of groups are also shrunk more strongly towards the
+proportion of the whole table.
 """
 
 from dataclasses import dataclass, replace

@@ -9,8 +9,8 @@ finite severity. Newton steps use the observed information. The first three step
 which the observed information is not positive definite, omit all or part of the missing
 information about objects.
 
-Standard errors are the larger of two values, which come from the inverse of the information matrix
-H and from the sandwich over objects.
+A standard error is the larger of two values: one from the inverse of the information matrix H, and
+one from the sandwich estimator over objects.
 
 .. math:: H^{-1} \quad\text{and}\quad
           H^{-1} \Big(\sum_j g_j g_j' + P\Big) H^{-1}.                                    \quad (1)

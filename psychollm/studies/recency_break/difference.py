@@ -40,7 +40,7 @@ _LEAST_RELIABLE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Scores of a model or lineage, with the difficulty estimated from the others."""
+    """Scores of a model or lineage, with the difficulty estimated from other lineages."""
 
     scores: FloatArray  # (questions,) NaN where missing
     difficulty: FloatArray  # (questions,) NaN if no other lineage answered

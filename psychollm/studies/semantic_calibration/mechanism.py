@@ -1,9 +1,9 @@
 r"""Relation between the predictability of a model's own answers and its semantic calibration.
 
-According to Nakkiran et al., training on the next token removes miscalibration only if the model
-can predict its distribution over answers before it writes the first word. Before a long chain of
-thought, a model cannot predict its distribution over answers, and miscalibration remains. The
-theory of Nakkiran et al. thus predicts that an arm is calibrated worse if it predicts the
+According to Nakkiran et al., training on next-token prediction removes miscalibration only if the
+model can predict its distribution over answers before it writes the first word. Before a long
+chain of thought, a model cannot predict its distribution over answers, and miscalibration remains.
+The theory of Nakkiran et al. thus predicts that an arm is calibrated worse if it predicts the
 distribution of its own answers worse. An arm is a model with one set of questions and one form of
 the prompts.
 

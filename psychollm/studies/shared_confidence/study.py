@@ -1,10 +1,10 @@
 """`shared_confidence`: test whether confidence is private or shared through a common factor.
 
 The study screens the validity of reports, and evaluates yes/no reports as a classifier of
-correctness, with F-beta over values of beta. The study relates confidence to accuracy between
-models, and tests the number of common factors against null distributions. The study also reports
-factor scores of questions, the information that a model's self-report and the mean vote add,
-pairwise disagreements, and residuals after the factor.
+correctness, with F-beta scores for a range of beta. The study relates confidence to accuracy
+between models, and tests the number of common factors against null distributions. The study also
+reports factor scores of questions, the information that a model's self-report and the mean vote
+add, pairwise disagreements, and residuals after the factor.
 """
 
 from collections.abc import Hashable, Mapping

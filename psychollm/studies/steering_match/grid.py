@@ -1,7 +1,8 @@
 r"""Agreement of steered answers with targets, over a grid of strengths.
 
-The weights w of questions are counts of a resample, or select one half of the questions. Equation
-(1) defines the agreement A and kappa of a strength :math:`\alpha` and a target m.
+The weights w are the counts of questions in a resample, or are 1 for one half of the questions and
+0 for the other half. Equation (1) defines the agreement A and kappa of a strength :math:`\alpha`
+and a target m.
 
 .. math:: A = \frac{n - t - s + 2 b}{n}, \qquad
           \kappa = \frac{A - P_e}{1 - P_e}, \qquad

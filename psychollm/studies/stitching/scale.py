@@ -21,7 +21,7 @@ Abilities have variance 1 around a linear trend in the release date. The priors 
 :math:`\log a_{b1}` and loadings are centred at their means over benchmarks. Variances, means and
 dispersions are updated from the posterior by EM. The posterior is normal around the maximum
 (Laplace), with the expected curvature of the quasi-likelihood (3). The dispersion of a benchmark
-is shrunk towards the dispersion of all benchmarks, which counts as much as `FEW` scores.
+is shrunk towards the dispersion of all benchmarks, with the weight of `FEW` scores.
 
 Given the parameters of benchmarks, models are independent. Eliminating the models' block of the
 curvature (Schur) makes the cost of a step proportional to the number of models times the squared
@@ -267,7 +267,7 @@ def _climb(start: Scale, scores: ScoreTable, tolerance: float, most: int) -> Sca
 
 
 class _Fit:
-    """State of the fit; EM alternates between abilities and curves, and variance parameters."""
+    """State of the fit; EM updates abilities with curves, and variance parameters, in turn."""
 
     def __init__(self, start: Scale, scores: ScoreTable) -> None:
         self.known = scores.known

@@ -278,7 +278,7 @@ def _block(
 
 
 def _families(now: _Moments, x: FloatArray, member: IntArray, scatter: float) -> Families:
-    """Return the posterior weight of each proportion of families in the variance of tasks."""
+    """Return posterior weights of candidate proportions of task variance due to families."""
     n = x.size
     root = np.sqrt(now.known)
     rows = np.stack([root, -x * root, now.location / root])  # regression line and residuals

@@ -1,8 +1,8 @@
 r"""Test whether strengths are additive around triangles of models, or whether votes are cyclic.
 
 On the logit scale, votes on a pair deviate from the difference :math:`\theta_i - \theta_j` by
-:math:`e_{ij} = r_{ij} / I_{ij}` (residual over information). Strengths cancel around a triangle.
-Equation (1) defines the curl of a triangle and its variance.
+:math:`e_{ij} = r_{ij} / I_{ij}` (residual over information). The differences of strengths around a
+triangle sum to zero. Equation (1) defines the curl of a triangle and its variance.
 
 .. math:: c_{ijk} = e_{ij} + e_{jk} - e_{ik}, \qquad
           \operatorname{var} c_{ijk} = 1 / I_{ij} + 1 / I_{jk} + 1 / I_{ik}.          \quad (1)

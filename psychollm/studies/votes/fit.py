@@ -22,8 +22,8 @@ In equation (2), P is the precision of the priors. The variance of k effects fol
 the sum of squared effects is divided by k minus the sum of the ratios of posterior to prior
 variance.
 
-With very many votes, the votes of a subset of voters are fitted first. The remaining steps are
-short, so the information (2) of the first iteration is reused.
+With very many votes, the votes of a subset of voters are fitted first. The remaining steps with
+all votes are short, so the information (2) of the first iteration is reused.
 """
 
 from dataclasses import dataclass

@@ -69,7 +69,7 @@ def here(votes: Votes, state: State) -> Here:
 
 
 def find_modes(votes: Votes, state: State, options: Options) -> None:
-    """Set each voter's effects to their mode, and the root of their covariance there."""
+    """Set each voter's effects, and the root of their covariance, to the values at the mode."""
     if votes.n_voters:
         prior = state.sd, options.free()
         given, nu = _of_voters(votes, state), float(state.phi[-1])

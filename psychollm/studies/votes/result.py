@@ -165,7 +165,7 @@ class BradleyTerry(Study, Result):
 
     @property
     def score(self) -> Estimate:
-        """Strengths, under the name that comparisons of scores use."""
+        """Strengths, under the attribute name that comparisons of scores use."""
         return self.strengths
 
     @property

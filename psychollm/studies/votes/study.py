@@ -1,6 +1,6 @@
 r"""Estimate strengths, ranks and tiers from votes on pairs of models.
 
-Votes follow Davidson's model of ties (`psychollm.studies.votes.davidson`) with an advantage of a
+Votes follow Davidson's model of ties (`psychollm.studies.votes.davidson`) with an advantage of one
 side, effects of covariates, and each voter's effects on side, ties and discrimination
 (`psychollm.studies.votes.fit`). Standard errors are clustered by voters and prompts
 (`psychollm.studies.votes.inference`). The intervals of all differences and the bounds of all ranks
@@ -93,7 +93,7 @@ def bradley_terry(
         Person or judge who voted; by default, a column with a known name, if there is one.
     kind : str or array_like (votes,), optional
         Kind of voter, such as "people" and "judge". The kind with most voters determines the
-        strengths; other kinds are linked with this kind and have deviations.
+        strengths; the strengths of other kinds deviate from these strengths.
     prompt : str or array_like (votes,), optional
         Prompt that the models answered. Prompts are clusters, and strengths refer to a typical
         prompt. By default, the prompt is a column with a known name, if there is one.
