@@ -116,9 +116,10 @@ def fit_irt(
         information.
     model : {"rasch", "1pl", "1plg", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
         Item model. "1plg" has a common slope and a guessing parameter per item. "graded", "gpcm"
-        (generalized partial credit) and "nominal" are for more than two answers; items may differ
-        in their number of answers. To combine models without a common slope, pass a sequence, or a
-        mapping from item labels to models.
+        (generalized partial credit) and "nominal" are for more than two answer categories; items
+        may differ in their number of categories. To use different models for different items, pass
+        a sequence of models or a mapping from item labels to models; models with a common slope
+        cannot be combined.
     link : {"logit", "probit"}
         Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller. Partial
         credit and nominal models are log-linear and have no probit form.
@@ -375,7 +376,7 @@ def kinds_and_start(
 
 
 def _take_over(begin: FloatArray, start: IRTFit, has_answer: BoolArray, keep: BoolArray) -> None:
-    """Take starting values from a previous fit for items with the same answers."""
+    """Take starting values from a previous fit for items with the same answer categories."""
     if start.parameters.shape[1] == begin.shape[1] and start.has_answer.shape == has_answer.shape:
         same = (start.has_answer == has_answer).all(axis=1) & start.estimated
         begin[same[keep]] = np.nan_to_num(start.parameters[same & keep])

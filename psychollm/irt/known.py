@@ -44,8 +44,8 @@ def known_items(
     slope : array of shape (items,)
         Slopes, on the scale of N(0, 1) abilities.
     intercept : array of shape (items,) or (items, answers - 1)
-        Intercepts: minus slope times difficulty. Items with more than two answers have one
-        intercept for each step between neighbouring answers.
+        Intercepts: minus slope times difficulty. Items with more than two answer categories have
+        one intercept for each step between neighbouring categories.
     guessing, upper : array of shape (items,), optional
         Lower and upper asymptotes of binary items; by default 0 and 1.
     ordered : {"graded", "gpcm"}

@@ -3,12 +3,12 @@ r"""Linking of two question sets to one scale through their common items.
 For linking, abilities of the second fit are transformed by :math:`\theta_1 = A\theta_2 + B`. A
 slope a is then divided by A, and a difficulty b becomes A b + B. The mean-sigma method computes A
 and B from the moments of difficulties; the mean-mean method computes A from the mean slopes. Items
-with more than two answers contribute the difficulties of all steps. Haebara's method minimises
-squared differences between the curves of all answers. Stocking and Lord's method minimises squared
-differences between expected sums of codes. The methods of Haebara and of Stocking and Lord average
-over N(0, 1) abilities on the first scale. Nominal models have no difficulties and no ordered
-codes, so only Haebara's method applies. Items count as shared if they have the same label, model
-and set of answers in both fits.
+with more than two answer categories contribute the difficulties of all steps. Haebara's method
+minimises squared differences between the curves of all answers. Stocking and Lord's method
+minimises squared differences between expected sums of codes. The methods of Haebara and of
+Stocking and Lord average over N(0, 1) abilities on the first scale. Nominal models have no
+difficulties and no ordered codes, so only Haebara's method applies. Items count as shared if they
+have the same label, model and set of answers in both fits.
 
 References
 ----------

@@ -1,8 +1,8 @@
 """Items of several families, or with different sets of answers, in one fit.
 
-Tables have as many columns as the item with the most answers (or parameters). Answer categories
-that an item does not have get probability 0. Parameters that an item lacks are marked `absent`;
-they are 0 in the optimisation and NaN in results.
+Tables have as many columns as the item with the most answer categories (or parameters). Answer
+categories that an item does not have get probability 0. Parameters that an item lacks are marked
+`absent`; they are 0 in the optimisation and NaN in results.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ NEVER = -1_000.0  # log probability of an absent answer: finite, but its exponen
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member:
-    """Items of one family with the same answers."""
+    """Items of one family with the same answer categories."""
 
     family: Family
     codes: IntArray  # codes of the answers, increasing

@@ -61,7 +61,7 @@ def _check(model: str) -> None:
 
 
 def all_yes_or_no(models: Collection[Model]) -> bool:
-    """Return whether no item has more than two answers."""
+    """Return whether no item has more than two answer categories."""
     return all(kind_of(model).yes_or_no for model in set(models))
 
 
@@ -109,7 +109,7 @@ def codes_of(has_answer: BoolArray) -> list[Codes]:
 
 
 def family_of(model: Model, link: Link, n_categories: int, codes: Codes = ()) -> Family:
-    """Return the family of items of one model with the same answers."""
+    """Return the family of items of one model with the same answer categories."""
     return MODELS[model](model, link, n_categories, codes)
 
 

@@ -1,4 +1,4 @@
-"""Families of items with more than two answers: graded response, partial credit, nominal."""
+"""Families for more than two answer categories: graded response, partial credit, nominal."""
 
 from abc import abstractmethod
 from dataclasses import dataclass

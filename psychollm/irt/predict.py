@@ -5,8 +5,8 @@ The posterior of a respondent's ability has the mean and covariance that `abilit
 distribution. The expected answer is the mean of the item's curve over a normal distribution with
 the posterior's moments, computed by Gauss-Hermite quadrature along the item's slopes. Items are
 treated as known, except in a Bayesian fit, which averages over draws of items. For binary answers,
-the expected answer is the probability of a yes. With more than two answers, the expected answer is
-scaled to 0 for an item's lowest answer and 1 for its highest.
+the expected answer is the probability of a yes. With more than two answer categories, the expected
+answer is scaled to 0 for an item's lowest answer and 1 for its highest.
 """
 
 import numpy as np

@@ -5,7 +5,8 @@ r"""Local dependence: pairs of items that are dependent given the ability.
   about -1/(J-1) for independent answers to J items.
 * Chen and Thissen's X2 compares each pair's table with its expectation under the model.
   X2 is also given as Cramer's V (phi for binary items), :math:`\pm\sqrt{X^2/(n (C - 1))}`, with
-  the sign of the excess correlation. C is the smaller of the two items' numbers of answers.
+  the sign of the excess correlation. C is the smaller of the two items' numbers of answer
+  categories.
 
 References
 ----------
@@ -55,10 +56,10 @@ class LocalDependence(Result):
         Chen and Thissen's X2, with about `df` degrees of freedom; NaN on the diagonal.
     signed : ndarray of shape (items, items)
         Signed Cramér's V, sqrt(X2 / (n (C - 1))), where C is the smaller of the two numbers of
-        answers. Values are positive if the two items correlate more than expected, and NaN on the
-        diagonal.
+        answer categories. Values are positive if the two items correlate more than expected, and
+        NaN on the diagonal.
     df : ndarray of shape (items, items)
-        Degrees of freedom: product of the two items' numbers of answers, each minus one.
+        Degrees of freedom: product of the two items' numbers of answer categories, each minus one.
     labels : tuple
         Names of the items.
     """

@@ -8,10 +8,10 @@ derivatives of :math:`\pi`,
                 \Xi^{-1}\big) e, \qquad e = \hat p - \hat\pi,                          \quad (1)
 
 is chi-square; its degrees of freedom are the number of margins minus the number of parameters
-(Maydeu-Olivares & Joe, 2006). With more than two answers, pairs have many sparse cells. M2*
-therefore uses means and mean products of codes (Maydeu-Olivares & Joe, 2014). C2 uses proportions
-of single answers and mean products of codes (Cai & Monro, 2014), and retains more degrees of
-freedom. For binary items, all three statistics are equal.
+(Maydeu-Olivares & Joe, 2006). With more than two answer categories, tables of pairs have many
+sparse cells. M2* therefore uses means and mean products of codes (Maydeu-Olivares & Joe, 2014). C2
+uses proportions of single answers and mean products of codes (Cai & Monro, 2014), and retains more
+degrees of freedom. For binary items, all three statistics are equal.
 
 References
 ----------
@@ -137,7 +137,7 @@ def model_fit(
         The answers used in the fit.
     statistic : {"auto", "m2", "m2_star", "c2"}
         Fit statistic, which determines the margins that are compared. "auto" means C2 if all items
-        are ordered and some have more than two answers, and M2 otherwise.
+        have ordered answers and some have more than two answer categories, and M2 otherwise.
 
     Returns
     -------

@@ -267,8 +267,8 @@ def differential_items(
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Binary answers, or codes 0, 1, 2, ... for models of more than two answers; missing answers
-        are assumed missing at random. An item may be unanswered in some groups.
+        Binary answers, or codes 0, 1, 2, ... for models of more than two answer categories;
+        missing answers are assumed missing at random. An item may be unanswered in some groups.
     groups : sequence of labels, one per respondent
         Group of each respondent. At least two groups are needed, and the first group that occurs
         is the reference.

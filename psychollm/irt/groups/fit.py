@@ -9,9 +9,9 @@ P(\theta)` the expected proportion of yes answers among respondents whose poster
 .. math:: \mathrm{RMSD} = \Big(\int (\tilde P - P)^2 f \, d\theta\Big)^{1/2}, \qquad
           \mathrm{MD} = \int (\tilde P - P) f \, d\theta .                               \quad (1)
 
-With more than two answers, P is the expected score divided by the highest score. RMSD is never
-negative, and with few respondents it is large even without misfit. Without misfit, the RMSD of n
-respondents is about the square root of :math:`P (1 - P) / n`, times a number below one.
+With more than two answer categories, P is the expected score divided by the highest score. RMSD is
+never negative, and with few respondents it is large even without misfit. Without misfit, the RMSD
+of n respondents is about the square root of :math:`P (1 - P) / n`, times a number below one.
 Educational assessments flag items with RMSD above 0.10 to 0.15.
 
 References
@@ -76,16 +76,17 @@ def fit_irt_groups(
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Binary answers, or codes 0, 1, 2, ... for models of more than two answers; missing answers
-        are assumed missing at random. An item may be unanswered in some groups.
+        Binary answers, or codes 0, 1, 2, ... for models of more than two answer categories;
+        missing answers are assumed missing at random. An item may be unanswered in some groups.
     groups : sequence of labels, one per respondent
         Group of each respondent. The first group that occurs is the reference, with N(0, 1)
         abilities; the other groups have their own means and SDs.
     model : {"rasch", "1pl", "1plg", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
         Item model. "1plg" has a common slope and a guessing parameter per item. "graded", "gpcm"
-        (generalized partial credit) and "nominal" are for more than two answers; items may differ
-        in their number of answers. To combine models without a common slope, pass a sequence, or a
-        mapping from item labels to models.
+        (generalized partial credit) and "nominal" are for more than two answer categories; items
+        may differ in their number of categories. To use different models for different items, pass
+        a sequence of models or a mapping from item labels to models; models with a common slope
+        cannot be combined.
     link : {"logit", "probit"}
         Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller. Partial credit
         and nominal models are log-linear and have no probit form.

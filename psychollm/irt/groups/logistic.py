@@ -22,7 +22,7 @@ standard error of coefficient alpha is (1 - alpha) sqrt(2 k / ((k - 1) (n - 1)))
 n respondents (van Zyl, Neudecker & Nel, 2000). p-values are adjusted over items. The effect size
 is the change in Nagelkerke's R squared. The effect is negligible below 0.035, and large above 0.07
 (Jodoin & Gierl, 2001). `differential_items` uses item response models, and allows more than two
-groups or answers.
+groups or answer categories.
 
 References
 ----------

@@ -148,9 +148,10 @@ def slope_null(
         Binary answers.
     model : {"rasch", "1pl", "1plg", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
         Item model. "1plg" has a common slope and a guessing parameter per item. "graded", "gpcm"
-        (generalized partial credit) and "nominal" are for more than two answers; items may differ
-        in their number of answers. To combine models without a common slope, pass a sequence, or a
-        mapping from item labels to models.
+        (generalized partial credit) and "nominal" are for more than two answer categories; items
+        may differ in their number of categories. To use different models for different items, pass
+        a sequence of models or a mapping from item labels to models; models with a common slope
+        cannot be combined.
     link : {"logit", "probit"}
         Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller. Partial credit
         and nominal models are log-linear and have no probit form.
@@ -240,7 +241,7 @@ def shuffle_null(
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Binary answers, or codes 0, 1, 2, ... for models of more than two answers.
+        Binary answers, or codes 0, 1, 2, ... for models of more than two answer categories.
     statistic : str or callable
         Statistic of the model: "m2", "srmsr", "q3_max" (largest Q3 minus the mean), "ld_x2_max" or
         "objective". Statistic of items: "s_x2", "infit", "outfit", "item_zh", "slope" or
@@ -252,9 +253,10 @@ def shuffle_null(
         ("greater" for functions).
     model : {"rasch", "1pl", "1plg", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
         Item model. "1plg" has a common slope and a guessing parameter per item. "graded", "gpcm"
-        (generalized partial credit) and "nominal" are for more than two answers; items may differ
-        in their number of answers. To combine models without a common slope, pass a sequence, or a
-        mapping from item labels to models.
+        (generalized partial credit) and "nominal" are for more than two answer categories; items
+        may differ in their number of categories. To use different models for different items, pass
+        a sequence of models or a mapping from item labels to models; models with a common slope
+        cannot be combined.
     link : {"logit", "probit"}
         Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller. Partial credit
         and nominal models are log-linear and have no probit form.
