@@ -169,7 +169,7 @@ def calibrated_tallies(
 
 @njit
 def _first_level(passed, bins, k, left):
-    """Return the first level of an equal-mass bin, given numbers of answers before each level."""
+    """Return the first level of an equal-mass bin, given numbers of earlier answers by level."""
     low, high = 0, passed.size - 1
     total = passed[high]
     while low < high:
@@ -223,7 +223,7 @@ def swept_gaps(
     sums: FloatArray,
     bins: IntArray,
 ) -> None:
-    """Fill `sums` with the sums (1) of each resample's swept bins, `bins` with their number."""
+    """Fill `sums` with the sums (1) of the bins chosen by the sweep, `bins` with their number."""
     # `level` numbers the distinct confidences consecutively; groups with equal confidence have the
     # same level. `sums` (3, resamples, most bins) receives gap sums, sizes and hits; `bins` is
     # (resamples,).

@@ -165,7 +165,7 @@ def bvn_cdf(h: float, k: float, r: float) -> float:
 
 @njit
 def bvn_pdf_near_bound(h: float, k: float, sign: float, rest: float) -> float:
-    """Return the density for the correlation sign * (1 - rest); rest > 0 has full precision."""
+    """Return the density for the correlation sign * (1 - rest), where rest > 0 may be tiny."""
     square = (h - sign * k) * (h - sign * k) + 2.0 * sign * h * k * rest
     room = rest * (2.0 - rest)
     return math.exp(-0.5 * square / room) / (TWO_PI * math.sqrt(room))

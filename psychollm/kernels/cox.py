@@ -9,8 +9,8 @@ answers and S_1 the sum of x over the correct answers. The log likelihood is
 where the last term is Firth's penalty, which is used only if correct and wrong answers are
 separated. Outcomes enter only through S_0 and S_1, and the sum over g is an integral over the
 distribution of x. If there are many distinct confidences, x is divided into narrow bins, and each
-bin is replaced by the two nodes that have its moments up to the third (Gauss quadrature). A
-resample then takes one pass over the answers and a few passes over the nodes.
+bin is replaced by two nodes with the same moments up to the third (Gauss quadrature). A resample
+then takes one pass over the answers and a few passes over the nodes.
 
 A confidence bound of a coefficient is the value v at which the likelihood, maximised over the
 other coefficient, has decreased so far that
@@ -124,7 +124,7 @@ def _add_penalty(x, n, a, b, penalty, totals, at):
 
 @njit
 def evaluate(data, theta, penalty, totals, at):
-    """Fill `at` (3,) with equation (1) and its gradient, and `totals` (6,) with `_sums`."""
+    """Fill `at` (3,) with equation (1) and its gradient, and `totals` (6,) by `_sums`."""
     # `data` are x, n and (S_0, S_1).
     x, n, sums = data
     _sums(x, n, theta[0], theta[1], totals)

@@ -1,4 +1,4 @@
-r"""Fast computation of a pair's cell probabilities, for fits that need thousands of them per step.
+r"""Fast computation of a pair's cell probabilities, for fits with thousands of pairs per step.
 
 For :math:`r \ge 0` and :math:`a \ge b`, let :math:`t^2 = (1 - r)/(1 + r)`, where t is the
 half-angle variable of `kernels.bivariate`, :math:`c = (a - b)^2/8` and :math:`p = ab/2`. The
@@ -16,9 +16,9 @@ first two terms of :math:`h(s) \approx h_0 + h_2 s^2`:
           I_2 = \int_0^t s^2 e^{-c/s^2} ds = \tfrac13 (t^3 e^{-c/t^2} - 2 c I_0),    \quad (2)
 
 and the remainder is integrated with twelve Gauss-Legendre nodes. The absolute error is below 1e-8,
-and the relative error of cells above 1e-9 is below 4e-5 (below 1e-6 for 99 % of them). Computing
-all four cells takes a third of the time of one call of `bvn_upper`. Negative correlations are
-computed from the mirrored table.
+and the relative error of cells above 1e-9 is below 4e-5 (below 1e-6 for 99 % of these cells).
+Computing all four cells takes a third of the time of one call of `bvn_upper`. Negative
+correlations are computed from the mirrored table.
 
 References
 ----------

@@ -205,7 +205,7 @@ def marginal_patterns(a, d, mu, grid, pattern, value):
 
 @njit
 def draw_abilities(a, d, mu, grid, places, uniform, ability):
-    """Fill abilities (S, N) with draws from their distribution given answers and items."""
+    """Fill abilities (S, N) with draws from the posterior given answers and item parameters."""
     # `places` holds the offsets of each pattern's respondents (U + 1,) and their rows (N,);
     # `uniform` (S, N) holds numbers in (0, 1). Between nodes the distribution function is linear.
     starts, rows = places
@@ -235,7 +235,7 @@ def draw_abilities(a, d, mu, grid, places, uniform, ability):
 
 @njit
 def logit_gradient(a, d, mu, *shared):
-    """Return the log-likelihood under the logit link and its three gradients."""
+    """Return the log-likelihood under the logit link, and its gradients in a, d and mu."""
     # `shared` holds the six arrays of the data, the nodes and the log weights. The function
     # returns several arrays and is therefore called only by compiled code, not from Python.
     by_a, by_d, by_mu = np.empty_like(a), np.empty_like(d), np.empty_like(mu)
@@ -246,7 +246,7 @@ def logit_gradient(a, d, mu, *shared):
 
 @njit
 def probit_gradient(a, d, mu, *shared):
-    """Return the log-likelihood under the probit link and its three gradients."""
+    """Return the log-likelihood under the probit link, and its gradients in a, d and mu."""
     by_a, by_d, by_mu = np.empty_like(a), np.empty_like(d), np.empty_like(mu)
     grid = (shared[:6], shared[6], shared[7], PROBIT)
     value = marginal_gradient(a, d, mu, grid, by_a, by_d, by_mu)

@@ -184,7 +184,7 @@ def smooth_errors(
     by_term: tuple[FloatArray, FloatArray],
     out: FloatArray,
 ) -> None:
-    """Fill `out` (resamples,) with s(sigma), or with its fixed point where sigma is zero."""
+    """Fill `out` (resamples,) with s(sigma), or with the fixed point of s where sigma is zero."""
     # `nodes` (resamples, M + 1) are sums at the nodes. The search for the fixed point begins at
     # `start`; `finest` is the smallest bandwidth that the series resolves. `by_node` and `by_term`
     # hold the even and odd cosines with nodes, or terms, as the first axis.

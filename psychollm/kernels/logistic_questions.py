@@ -48,7 +48,7 @@ FARTHEST = 200.0  # largest level and largest shift in logits; odds of e^400 are
 
 @njit
 def question_integrals(level, cells, table, sd, z, first, out):
-    """Integrate the likelihoods of questions from `first` on; add the derivatives of their logs.
+    """Integrate the likelihoods of questions from `first` on; add derivatives of log-likelihoods.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def question_integrals(level, cells, table, sd, z, first, out):
     Returns
     -------
     tuple of int
-        First question that was not integrated, because no rows were left for its columns, and
+        Index of the first question that was not integrated because too few rows were left, and
         number of rows used. One question uses at most 2 FAR / h + 2 rows.
     """
     value, score, weight, columns = out

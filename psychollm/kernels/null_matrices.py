@@ -9,8 +9,8 @@ Three functions draw random tables with given margins:
 For a row with m yes answers among n answers, the yes answers are a uniform random m-subset. The
 subset is drawn 64 questions at a time: bits of words are set with probability near m / n, by a few
 ANDs and ORs of random words, and then single bits are set or cleared at random until m are set.
-Given its size, the set of bits is uniform before single bits are set or cleared, and each such
-step keeps it uniform.
+Before single bits are set or cleared, all sets of the same size are equally probable, and each
+such step preserves this property.
 
 References
 ----------

@@ -19,8 +19,8 @@ the product of two derivatives. The derivatives with respect to c and e are
           + w_j \pi_i (g_{ij} - \pi_j),                                               \quad (2)
 
 with :math:`g_{ij} = P(y_j < x_j \mid y_i = x_i)`. Pair counts alone carry little information to
-distinguish asymptotes from a second factor. Asymptotes therefore have half-normal priors, whose
-scales come from complete answer patterns.
+distinguish asymptotes from a second factor. Asymptotes therefore have half-normal priors, with
+scales estimated from complete answer patterns.
 """
 
 import math

@@ -1,8 +1,9 @@
 r"""Selective prediction on resampled tallies, exact under a random order of tied answers.
 
 Answers are given in decreasing order of confidence. Suppose that N answers with E errors are
-followed by a group of m answers with equal confidence, of which w are wrong. After j answers of
-the group in random order, the expected number of errors is :math:`E + j w / m`, so that
+followed by a group of m answers with equal confidence, and that w answers of the group are wrong.
+After j answers of the group in random order, the expected number of errors is :math:`E + j w / m`,
+so that
 
 .. math:: \sum_{j=1}^{m} \frac{E + j w/m}{N + j}
           = \left(E - N \frac{w}{m}\right) \left(H_{N+m} - H_N\right) + w,              \quad (1)

@@ -11,8 +11,8 @@ Of M sampled answers to one question, :math:`n_k` are in class k. With log-likel
           H_{MC} = -\frac1M \sum_i \ln \tilde p_{k(i)}.                                   \quad (2)
 
 The largest proportion overestimates the probability of its class. To avoid bias, the samples are
-split into two halves; the class is chosen in one half, and its proportion is computed in the
-other. Tied classes have equal weight.
+split into two halves: the most frequent class is determined in one half, and its proportion is
+computed in the other half. Tied classes have equal weight.
 
 References
 ----------

@@ -1,9 +1,9 @@
 """Functions of small symmetric matrices: Cholesky solution, largest eigenvalue, positive part.
 
-Kernels do not call LAPACK, which would cost seconds of compilation time; for k <= 100 plain loops
-are as fast. The largest eigenvalue is found by Householder tridiagonalisation and bisection on the
-Sturm sequence, which cannot stall on close eigenvalues as power iteration does. The positive part
-needs all eigenvalues, which Jacobi rotations compute.
+Kernels do not call LAPACK, because compiling the calls would take seconds; for k <= 100, plain
+loops are as fast. The largest eigenvalue is found by Householder tridiagonalisation and bisection
+on the Sturm sequence. Unlike power iteration, bisection does not stall if eigenvalues are close.
+The positive part needs all eigenvalues, which Jacobi rotations compute.
 
 References
 ----------

@@ -7,7 +7,7 @@ right quadrant: P(X > a, Y > b; r) = p. In the half-angle variable of `kernels.b
 .. math:: \int_t^1 g(s; a, \pm b)\,ds = 2\pi |p - q_a q_b|,                              \quad (1)
 
 with + for positive and - for negative r. The right side is computed from the cross product of the
-counts, which avoids cancellation near independence. For strongly negative r in the upper right
+counts to avoid cancellation near independence. For strongly negative r in the upper right
 quadrant, the equivalent equation from the other end,
 
 .. math:: \int_0^t g(s; a, -b)\,ds = 2\pi p,                                            \quad (2)

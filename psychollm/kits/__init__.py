@@ -54,7 +54,7 @@ def copy_kit(study: str, folder: Path) -> tuple[Path, ...]:
     study : str
         Name of the study.
     folder : Path
-        Folder, which is created if necessary.
+        Output folder, created if necessary.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """Local server of SmolLM2-135M-Instruct, if its packages are installed.
 
-``python -m psychollm.kits.small_model PORT`` serves it until standard input closes.
+``python -m psychollm.kits.small_model PORT`` serves the model until standard input closes.
 """
 
 import os

@@ -63,8 +63,8 @@ def one_factor_null(
     alternative : {"greater", "less", "two-sided"}
         Direction in which values count as extreme.
     loadings : array of shape (models,), optional
-        Loadings from which answers are simulated. The default loadings are pairwise-likelihood
-        estimates, which need no continuity correction.
+        Loadings used to simulate answers. The default loadings are pairwise-likelihood estimates,
+        which need no continuity correction.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
         Continuity correction of 2 x 2 tables with an empty cell, used for data and replicates.
     missing : {"pairwise", "global"}

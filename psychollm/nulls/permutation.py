@@ -71,9 +71,9 @@ def permutation_null(
         function of a correlation matrix (k, k) that returns a number or an array.
     scheme : {"within_model", "within_question", "both_margins"}
         ``"within_model"`` shuffles each model's answers over questions, which removes all common
-        factors. ``"within_question"`` shuffles each question's answers over models, which keeps
-        its difficulty. ``"both_margins"`` makes curveball trades, which keep the yes rates of
-        models and of questions.
+        factors. ``"within_question"`` shuffles each question's answers over models, which
+        preserves question difficulty. ``"both_margins"`` makes curveball trades, which keep the
+        yes rates of models and of questions.
     n_null : int
         Number of replicates.
     alternative : {"greater", "less", "two-sided"}

@@ -38,8 +38,8 @@ def plot_between_models(
     result : BetweenModels
         Result of `psychollm.calibration.between_models`.
     rates : Confusion, optional
-        Result of `psychollm.calibration.confusion`, whose intervals are drawn as bars in both
-        directions.
+        Result of `psychollm.calibration.confusion`; its intervals are drawn as horizontal and
+        vertical bars.
     ax : Axes, optional
         Axes to draw on; by default, a new figure is created.
 

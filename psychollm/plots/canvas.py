@@ -63,7 +63,7 @@ def colour_of(rank: int) -> str:
 
 
 def ink_on(colour: str) -> str:
-    """Return the text colour for a background, which is dark on pale backgrounds."""
+    """Return the text colour for a background: dark on pale backgrounds, otherwise light."""
     red, green, blue = (int(colour[at : at + 2], 16) / 255.0 for at in (1, 3, 5))
     # The sum is the relative luminance; squaring approximates the transfer function of sRGB.
     return INK if 0.21 * red**2 + 0.72 * green**2 + 0.07 * blue**2 > 0.36 else PAPER
@@ -125,7 +125,7 @@ def open_figure(figure: "Figure | None", *, size: tuple[float, float]) -> "Figur
 
 
 def _show_once(figure: Any) -> None:
-    """Show a figure in a notebook, and prevent pyplot from showing it again after the cell."""
+    """Show a figure in a notebook, and prevent pyplot from showing it a second time."""
     del figure._ipython_display_
     pyplot = require("matplotlib.pyplot", extra="plot", purpose="a plot")
     if "inline" in pyplot.get_backend():

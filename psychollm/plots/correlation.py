@@ -260,7 +260,7 @@ def plot_matrix(
     labels : sequence (k,)
         Names of rows and columns; with more than 60 rows, only some names are shown.
     name : str
-        Name of the values, which labels the colour bar.
+        Name of the values, used as the label of the colour bar.
     limits : tuple of float
         Values at the ends of the colour bar.
     diverging : bool

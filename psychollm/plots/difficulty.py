@@ -1,4 +1,4 @@
-"""Plot of the factor scores of questions against predictions from their text."""
+"""Plot of questions' factor scores against predictions from the question text."""
 
 from typing import TYPE_CHECKING
 

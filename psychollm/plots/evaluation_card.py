@@ -32,8 +32,8 @@ _ROOM = 0.06  # smallest proportion that is printed in its bar
 def plot_evaluation_card(result: "EvaluationCard", *, ax: "Axes | None" = None) -> "Axes":
     """Draw each model's accuracies and the interval of its rank, with the best model on top.
 
-    The thick line is the interval of benchmark accuracy, which refers to the questions in the
-    data. The thin line is the interval of generalised accuracy, which refers to the question
+    The thick line is the interval of benchmark accuracy, that is, accuracy on the questions in the
+    data. The thin line is the interval of generalised accuracy, that is, accuracy in the question
     population. Models of the same tier have the same colour.
 
     Parameters

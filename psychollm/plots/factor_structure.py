@@ -39,7 +39,7 @@ def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None)
 
     Dots are loadings on the first component of the tetrachoric matrix, with a quadratic fit. At
     extreme thresholds, the continuity correction biases loadings on the first component. Diamonds
-    are full-information loadings with intervals, which need no continuity correction. If the
+    are full-information loadings, which need no continuity correction, with intervals. If the
     fitted model includes lapses (answers at random), filled diamonds account for lapses, and
     hollow diamonds do not. The left inset shows the first eigenvalues with the null distributions
     under independence and under one factor. The right inset shows the R squared of the quadratic

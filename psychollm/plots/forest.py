@@ -65,7 +65,7 @@ def plot_forest(
     names : sequence of str, optional
         Names in the legend, by default the names of the estimates.
     reference : float, optional
-        Reference value, drawn as a line, such as 0 for a difference and 1/2 for an AUROC.
+        Reference value, drawn as a line (for example, 0 for a difference or 1/2 for an AUROC).
     order : int array (models,), optional
         Indices of the models from top to bottom. By default, models are in descending order of the
         first estimate.

@@ -35,7 +35,8 @@ def plot_links(
     Parameters
     ----------
     links : mapping of condition to EfficacyLink
-        Attribute ``performance`` of the result of `self_efficacy`, or an entry of its ``links``.
+        Attribute ``performance`` or an entry of the attribute ``links`` of a `self_efficacy`
+        result.
     columns : int
         Number of panels per row.
     figure : Figure, optional

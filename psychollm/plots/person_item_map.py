@@ -1,4 +1,4 @@
-"""Wright map, which shows respondents and items on one scale of ability."""
+"""Wright map of respondents and items on a common ability scale."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -202,7 +202,7 @@ def plot_reliability(
 
     The model is calibrated on the diagonal and overconfident below it. For a `Corp` result, the
     line is the isotonic curve, and rings are observed accuracies, sized by the number of answers.
-    For binned errors, the line connects the bins, which have Wilson intervals. For smooth
+    For binned errors, the line connects the bins, and each bin has a Wilson interval. For smooth
     calibration errors, the line is the smooth curve. ``result.curve(model)``, ``result.bins`` or
     ``result.curve`` contains the plotted numbers.
 
@@ -216,8 +216,8 @@ def plot_reliability(
         Calibration error to print in the diagram, with its expectation under calibration.
     band : {"consistency", "confidence", "both", "none"}
         "consistency" is the band around the diagonal in which most curves of calibrated models lie
-        (`Corp` only). "confidence" is the confidence band around the curve, which is not available
-        for bins.
+        (`Corp` only). "confidence" is the confidence band around the curve; it is not available
+        for binned errors.
     ax : Axes, optional
         Axes to draw on; by default, a new figure is created.
 
@@ -277,8 +277,8 @@ def plot_reliability_grid(
         Calibration error to print in the diagram, with its expectation under calibration.
     band : {"consistency", "confidence", "both", "none"}
         "consistency" is the band around the diagonal in which most curves of calibrated models lie
-        (`Corp` only). "confidence" is the confidence band around the curve, which is not available
-        for bins.
+        (`Corp` only). "confidence" is the confidence band around the curve; it is not available
+        for binned errors.
     columns : int
         Number of diagrams per row.
     figure : Figure, optional
@@ -324,7 +324,7 @@ def plot_reliability_grid(
 
 
 def _labels(result: Reliability) -> tuple[Any, ...]:
-    """Return the models of a result, or () for other types, which `diagram_of` rejects."""
+    """Return the models of a result, or () for types of results that `diagram_of` rejects."""
     if isinstance(result, Corp):
         return result.labels
     return result.value.labels if isinstance(result, CalibrationError) else ("",)

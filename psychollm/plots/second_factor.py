@@ -49,7 +49,7 @@ def plot_second_factor(
     thresholds : array (models,)
         Thresholds of the models, for example ``Correlation.thresholds``.
     names : sequence (models,), optional
-        Names of the models, which label the points.
+        Names of the models, used as labels of the points.
     ax : Axes, optional
         Axes to draw on; by default, a new figure is created.
 

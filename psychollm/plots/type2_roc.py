@@ -32,9 +32,9 @@ def plot_type2_roc(
 ) -> "Axes":
     """Draw each model's type-2 ROC curve (hit rate against false-alarm rate).
 
-    The dashed line is the expected curve for uninformative confidence. The legend lists the AUROC
-    of each curve with its interval, or the reason why a curve is missing, with the best model
-    first. With up to three models, all curves have bands. ``result.criteria_frame()`` and
+    The dashed line is the expected curve for uninformative confidence. Starting with the best
+    model, the legend lists the AUROC of each curve with its interval, or the reason why a curve is
+    missing. With up to three models, all curves have bands. ``result.criteria_frame()`` and
     ``result.to_frame()`` return the plotted numbers.
 
     Parameters

@@ -77,7 +77,7 @@ def grim(rate: Any, n: Any, *, digits: int | None = None, scale: float = 1.0) ->
         Number of reported decimals. By default, the number is taken from the text of each rate;
         for numbers, the largest number of decimals of any rate is used.
     scale : float
-        Value that represents a rate of one, such as 100 for percentages.
+        Value that represents a rate of one (for percentages, 100).
 
     Returns
     -------

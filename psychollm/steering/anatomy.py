@@ -57,7 +57,7 @@ class Anatomy:
 
     @property
     def name(self) -> str:
-        """Name under which the model was loaded, or its class."""
+        """Name under which the model was loaded, or the name of its class."""
         given = getattr(self.model.config, "_name_or_path", "") or ""
         return given or type(self.model).__name__
 

@@ -65,7 +65,7 @@ class Simulated(Respondents):
         return passes if condition == "summarisation" else 1.0
 
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield totals, stability of ratings, their decrease on repetition, and correlations."""
+        """Yield totals, stability and decrease of repeated ratings, and correlations."""
         study = found["self_efficacy"]
         numbers = {one["key"]: one["numbers"] for one in study["findings"]}
         for row in study["totals"]:
@@ -97,7 +97,7 @@ def _way(ratings: IntArray) -> IntArray:
 
 
 def _task(rubric: Mapping[str, Any], passes: bool) -> str:  # noqa: FBT001 -- the outcome of a draw
-    """Return a simulated reply to a task, which passes or fails the task's rubric."""
+    """Return a simulated reply that passes or fails the rubric of a task."""
     if rubric["kind"] == "summary":
         words = [fact[0].strip() for fact in rubric["facts"]]
         return f"The {' '.join(words if passes else words[:1])}."

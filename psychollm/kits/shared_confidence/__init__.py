@@ -15,7 +15,7 @@ NEAR = 0.04  # tolerance of the mean loading, which has no interval
 
 
 class Simulated(Respondents):
-    """Models whose confidence depends on the ease of a question, which is common to all models."""
+    """Models whose confidence depends on a question's ease, which is the same for all models."""
 
     INSTRUMENTS = frozenset({"self_prediction"})
 

@@ -7,10 +7,10 @@ effects are the components; the effect of all facets together includes the resid
 
 .. math:: E[MS_e] = \sum_{g \supseteq e} \Bigl(\prod_{f \notin g} n_f\Bigr) \sigma_g^2.  \quad (1)
 
-Sums of squares are computed from the scores at each level of one facet, such as each model,
-projected on the strata of the other facets. Let :math:`z_{pA}` be the projection of model p on
-stratum A (its mean, its item profile, ...), scaled so that the squares sum to the total. Over P
-models
+Sums of squares are computed from the scores at each level of one facet (for example, of each
+model), projected on the strata of the other facets. Let :math:`z_{pA}` be the projection of model
+p on stratum A (its mean, its item profile, ...), scaled so that the squares sum to the total. Over
+P models
 
 .. math:: SS_A = \tfrac1P \bigl\lVert \textstyle\sum_p z_{pA} \bigr\rVert^2, \qquad
           SS_{\text{model} \times A} = \sum_p \lVert z_{pA} \rVert^2 - SS_A.             \quad (2)
@@ -105,7 +105,7 @@ class CrossedDesign:
 
     @property
     def effects(self) -> tuple[Effect, ...]:
-        """All effects, of which the residual is the last."""
+        """All effects, with the residual last."""
         return effects_of(self.facets)
 
     @property

@@ -188,7 +188,7 @@ class _Parts:
         )
 
     def coefficient(self, name: str, row: int) -> Estimate:
-        """Return a coefficient (2), whose error variance is delta (row 1) or Delta (row 2)."""
+        """Return a coefficient (2) with the error variance delta (row 1) or Delta (row 2)."""
         signal, noise = self.weights[:, 0], self.weights[:, row]
 
         def ratio(components: FloatArray) -> FloatArray:

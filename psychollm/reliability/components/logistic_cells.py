@@ -92,7 +92,7 @@ def interaction_modes(
 
 
 def profiled_cells(sd: float) -> CellFunction:
-    """Return a function that evaluates cells with their interaction at its mode."""
+    """Return a function that evaluates cells at the mode of the interaction."""
     if sd == 0.0:
         return plain_cells
 

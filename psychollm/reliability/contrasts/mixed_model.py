@@ -123,8 +123,8 @@ def mixed_model(
         Repeats of a model under a condition are averaged first, unless each model appears under
         only one condition.
     reference : hashable, optional
-        Reference condition, with which all other conditions are compared; by default the condition
-        of the first row.
+        Condition with which all other conditions are compared; by default the condition of the
+        first row.
     bootstrap : int or Bootstrap
         Number of parametric bootstrap samples. They are used for `bootstrap_p_value`, the draws of
         means and contrasts, and the intervals of the variances.

@@ -105,7 +105,7 @@ class InterceptDesign:
 
     @property
     def n_conditions(self) -> int:
-        """Number of conditions, which are the columns of X."""
+        """Number of conditions, that is, of columns of X."""
         return int(self.table.shape[1])
 
     @property
@@ -187,7 +187,7 @@ class Reduced:
         return design.table.sum(axis=1), design.n
 
     def deviance(self, gamma: FloatArray, *, restricted: bool = True) -> FloatArray:
-        """Return the deviance (2), or its ML version, minimised over the variance (sets,)."""
+        """Return the deviance (2), or the ML deviance, minimised over the variance (sets,)."""
         d, n = self._determinant(restricted=restricted)
         with np.errstate(divide="ignore"):
             scale = self.residual_square(gamma) / n

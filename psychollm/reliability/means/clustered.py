@@ -81,7 +81,8 @@ def mean_score(
         Numeric scores, such as 1 = correct; NaN marks a missing score. A vector contains the
         scores of one model.
     clusters : array_like (questions,), optional
-        Cluster of each question, such as a passage or template; the labels must be hashable.
+        Cluster of each question (for example, its passage or template); the labels must be
+        hashable.
     weights : array_like (questions,), optional
         Weight of each question.
     correction : {"cr2", "cr1", "cr0"}

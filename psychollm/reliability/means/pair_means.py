@@ -9,7 +9,7 @@ so that the residuals of a pair are the differences between the residuals of the
           \operatorname{Var}(\bar s_i - \bar s_j) = C_{ii} + C_{jj} - 2 C_{ij}.           \quad (1)
 
 Simulated errors of pairs are differences of simulated errors of models. If the variance (1) is
-small relative to its terms, it may be a rounding error; such pairs are computed separately, in
+small relative to its terms, it may be a rounding error. Such pairs are computed separately, in
 blocks. If scores are missing, each pair has its own set of questions, so that all pairs are
 computed separately.
 """

@@ -98,8 +98,8 @@ def comparison_power(
     alpha : float
         Significance level of the two-sided test.
     absence : bool
-        If True, compute the power of an equivalence test, which shows that two equal models differ
-        by less than `difference`.
+        If True, compute the power of an equivalence test to show that two equal models differ by
+        less than `difference`.
 
     Returns
     -------
@@ -165,8 +165,8 @@ def minimum_detectable_difference(
     alpha : float
         Significance level of the two-sided test.
     absence : bool
-        If True, the plan is an equivalence test, which shows that two equal models differ by less
-        than `difference`.
+        If True, plan an equivalence test to show that two equal models differ by less than
+        `difference`.
 
     Returns
     -------
@@ -215,8 +215,8 @@ def questions_needed(
     alpha : float
         Significance level of the two-sided test.
     absence : bool
-        If True, the plan is an equivalence test, which shows that two equal models differ by less
-        than `difference`.
+        If True, plan an equivalence test to show that two equal models differ by less than
+        `difference`.
 
     Returns
     -------

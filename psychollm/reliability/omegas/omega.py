@@ -207,8 +207,8 @@ def omega(
         Tolerance for principal axes: the iteration stops when the sum of communalities changes by
         less than this value.
     respondents : array_like (rows,), optional
-        Respondent of each row, for repeated measurements; the jackknife and the bootstrap use
-        whole respondents.
+        Respondent of each row, for repeated measurements; the jackknife and the bootstrap omit or
+        resample whole respondents.
     keys : array_like (items,) or mapping, optional
         Sign of each item: -1 reverses the item, 1 leaves it unchanged. By default no item is
         reversed.
@@ -242,7 +242,7 @@ def omega(
         If the matrix is not a correlation matrix, or if it is not positive definite and
         ``method="ml"``.
     CodeError, LabelError
-        If the scores are not a numeric table, or the labels do not match its rows.
+        If the scores are not a numeric table, or the labels do not match the rows of the table.
     OptionError
         If an option is invalid.
 

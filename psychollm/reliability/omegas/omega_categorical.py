@@ -81,8 +81,8 @@ def omega_categorical(
         Which variance of the total score to use: the observed variance, or the variance implied by
         the factor. The observed and the implied variance differ if one factor does not fit.
     respondents : array_like (rows,), optional
-        Respondent of each row, for repeated measurements; the jackknife and the bootstrap use
-        whole respondents.
+        Respondent of each row, for repeated measurements; the jackknife and the bootstrap omit or
+        resample whole respondents.
     keys : array_like (items,) or mapping, optional
         Sign of each item: -1 reverses the item, 1 leaves it unchanged. By default no item is
         reversed.

@@ -147,8 +147,8 @@ def omega_of_loadings(
         sequences, or sequences padded with NaN. Thresholds are not required if `solution` has
         thresholds.
     correlation : Correlation, Smoothing, DataFrame or array_like (items, items), optional
-        Observed tetrachoric or polychoric correlations, from which the variance of the total score
-        is computed. By default the correlations implied by the loadings are used.
+        Observed tetrachoric or polychoric correlations, used to compute the variance of the total
+        score. By default the correlations implied by the loadings are used.
 
     Returns
     -------

@@ -146,8 +146,8 @@ def agreement(
         All categories in increasing order; by default the categories that occur in the data. AC1
         depends on the number of categories, and the ordinal metric depends on their order.
     clusters : array_like (questions,), optional
-        Cluster of each question, such as its passage; the jackknife and the bootstrap use whole
-        clusters.
+        Cluster of each question, such as its passage; the jackknife and the bootstrap omit or
+        resample whole clusters.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
         other intervals are too short. For the proportions of agreeing pairs and of identical
@@ -244,8 +244,8 @@ def percent_agreement(
     categories : iterable, optional
         All categories in increasing order; by default the sorted categories of the data.
     clusters : array_like (questions,), optional
-        Cluster of each question, such as its passage; the jackknife and the bootstrap use whole
-        clusters.
+        Cluster of each question, such as its passage; the jackknife and the bootstrap omit or
+        resample whole clusters.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
         other intervals are too short. "score" is the Wilson interval.
@@ -260,7 +260,7 @@ def percent_agreement(
     Returns
     -------
     Estimate
-        Probability of agreement, which is a mean over the questions rated at least twice.
+        Probability of agreement, averaged over the questions with at least two ratings.
 
     Raises
     ------
@@ -304,8 +304,8 @@ def fleiss_kappa(
     categories : iterable, optional
         All categories in increasing order; by default the sorted categories of the data.
     clusters : array_like (questions,), optional
-        Cluster of each question, such as its passage; the jackknife and the bootstrap use whole
-        clusters.
+        Cluster of each question, such as its passage; the jackknife and the bootstrap omit or
+        resample whole clusters.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
         other intervals are too short. "score" is a score interval with a jackknife variance.
@@ -371,8 +371,8 @@ def gwet_ac1(
         All categories of the scale, including categories that do not occur; AC1 depends on their
         number. By default the categories of the data are used.
     clusters : array_like (questions,), optional
-        Cluster of each question, such as its passage; the jackknife and the bootstrap use whole
-        clusters.
+        Cluster of each question, such as its passage; the jackknife and the bootstrap omit or
+        resample whole clusters.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
         other intervals are too short. "score" is a score interval with a jackknife variance.
@@ -442,8 +442,8 @@ def krippendorff_alpha(
     categories : iterable, optional
         Categories in increasing order, if they are not numbers.
     clusters : array_like (questions,), optional
-        Cluster of each question, such as its passage; the jackknife and the bootstrap use whole
-        clusters.
+        Cluster of each question, such as its passage; the jackknife and the bootstrap omit or
+        resample whole clusters.
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
         other intervals are too short. "score" is a score interval with a jackknife variance.

@@ -93,7 +93,7 @@ class UnitTable:
 
 @dataclass(frozen=True, slots=True)
 class UnitSums:
-    """Sums over resampled questions, from which coefficients are computed."""
+    """Sums over resampled questions, used to compute coefficients."""
 
     table: UnitTable
     counts: FloatArray  # (resamples, questions)

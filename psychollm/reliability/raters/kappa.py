@@ -90,8 +90,8 @@ def cohen_kappa(
     categories : iterable, optional
         All categories in increasing order; by default the sorted categories of the data.
     clusters : array_like (questions,), optional
-        Cluster of each question, such as its passage; the jackknife and the bootstrap use whole
-        clusters.
+        Cluster of each question, such as its passage; the jackknife and the bootstrap omit or
+        resample whole clusters.
     interval : {"posterior", "score", "asymptotic", "bca", "percentile"}
         Interval method. "posterior" uses the posterior distribution of the proportions of answer
         pairs, under a uniform Dirichlet prior that counts as much as two questions. The coverage

@@ -100,8 +100,8 @@ def retest(
         row per question and one column per run. A sequence has one element per run: a vector for
         one model, or a table (models, questions).
     clusters : array_like (questions,), optional
-        Cluster of each question, such as its passage; the jackknife and the bootstrap use whole
-        clusters.
+        Cluster of each question, such as its passage; the jackknife and the bootstrap omit or
+        resample whole clusters.
     bootstrap : int or Bootstrap
         Number of resamples of questions. All models use the same resamples, so that differences
         are paired.

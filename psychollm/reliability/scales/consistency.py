@@ -149,8 +149,8 @@ def consistency(
         Scores of respondents on the items of one scale: binary scores, ratings or other numbers.
     respondents : array_like (rows,), optional
         Respondent of each row, for repeated measurements: ten models with three rows each are ten
-        respondents. If `respondents` is given, the jackknife and the bootstrap use whole
-        respondents, and `of_means` is the reliability of respondents' means.
+        respondents. If `respondents` is given, the jackknife and the bootstrap omit or resample
+        whole respondents, and `of_means` is the reliability of respondents' means.
     by : array_like (rows,), optional
         Condition of each row; the result has one value per condition. All conditions use the same
         resamples of respondents, so that ``alpha.difference("a", "b")`` is paired.
@@ -184,7 +184,7 @@ def consistency(
     Raises
     ------
     CodeError, ShapeError, LabelError
-        If the scores are not a numeric table, or the labels do not match its rows.
+        If the scores are not a numeric table, or the labels do not match the rows of the table.
     OptionError
         If an option is invalid, or if ``interval`` is "feldt" or "duhachek" although respondents
         have several rows.
@@ -241,8 +241,8 @@ def alpha(
         Scores of respondents on the items of one scale: binary scores, ratings or other numbers.
     respondents : array_like (rows,), optional
         Respondent of each row, for repeated measurements: ten models with three rows each are ten
-        respondents. If `respondents` is given, the jackknife and the bootstrap use whole
-        respondents, and `of_means` is the reliability of respondents' means.
+        respondents. If `respondents` is given, the jackknife and the bootstrap omit or resample
+        whole respondents, and `of_means` is the reliability of respondents' means.
     by : array_like (rows,), optional
         Condition of each row; the result has one value per condition. All conditions use the same
         resamples of respondents, so that ``alpha.difference("a", "b")`` is paired.
@@ -271,7 +271,7 @@ def alpha(
     Raises
     ------
     CodeError, ShapeError, LabelError
-        If the scores are not a numeric table, or the labels do not match its rows.
+        If the scores are not a numeric table, or the labels do not match the rows of the table.
     OptionError
         If an option is invalid, or if ``interval`` is "feldt" or "duhachek" although respondents
         have several rows.

@@ -73,8 +73,8 @@ def guttman(
         Matrix from which the coefficients are computed. With correlations, zero-variance items are
         omitted.
     respondents : array_like (rows,), optional
-        Respondent of each row, for repeated measurements; the jackknife and the bootstrap use
-        whole respondents.
+        Respondent of each row, for repeated measurements; the jackknife and the bootstrap omit or
+        resample whole respondents.
     keys : array_like (items,) or mapping, optional
         Sign of each item: -1 reverses the item, 1 leaves it unchanged. By default no item is
         reversed.
@@ -104,7 +104,7 @@ def guttman(
     Raises
     ------
     CodeError, ShapeError, LabelError
-        If the scores are not a numeric table, or the labels do not match its rows.
+        If the scores are not a numeric table, or the labels do not match the rows of the table.
     OptionError
         If an option is invalid.
 

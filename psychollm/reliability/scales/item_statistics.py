@@ -154,8 +154,8 @@ def item_statistics(
     scores : Responses, DataFrame, DataArray or array_like (rows, items)
         Scores of respondents on the items of one scale.
     respondents : array_like (rows,), optional
-        Respondent of each row, for repeated measurements; the jackknife and the bootstrap use
-        whole respondents.
+        Respondent of each row, for repeated measurements; the jackknife and the bootstrap omit or
+        resample whole respondents.
     keys : array_like (items,) or mapping, optional
         Sign of each item: -1 reverses the item, 1 leaves it unchanged. By default no item is
         reversed.
@@ -183,7 +183,7 @@ def item_statistics(
     Raises
     ------
     CodeError, ShapeError, LabelError
-        If the scores are not a numeric table, or the labels do not match its rows.
+        If the scores are not a numeric table, or the labels do not match the rows of the table.
     OptionError
         If an option is invalid.
 

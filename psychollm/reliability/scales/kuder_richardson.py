@@ -54,8 +54,8 @@ def kr20(
         Binary responses: 1 = correct (or yes), 0 = wrong (or no).
     respondents : array_like (rows,), optional
         Respondent of each row, for repeated measurements: ten models with three rows each are ten
-        respondents. If `respondents` is given, the jackknife and the bootstrap use whole
-        respondents, and `of_means` is the reliability of respondents' means.
+        respondents. If `respondents` is given, the jackknife and the bootstrap omit or resample
+        whole respondents, and `of_means` is the reliability of respondents' means.
     by : array_like (rows,), optional
         Condition of each row; the result has one value per condition. All conditions use the same
         resamples of respondents, so that ``alpha.difference("a", "b")`` is paired.
@@ -88,7 +88,7 @@ def kr20(
     CodeError
         If a response is neither 1 nor 0; the error message names the row and the item.
     CodeError, ShapeError, LabelError
-        If the scores are not a numeric table, or the labels do not match its rows.
+        If the scores are not a numeric table, or the labels do not match the rows of the table.
     OptionError
         If an option is invalid, or if ``interval`` is "feldt" or "duhachek" although respondents
         have several rows.
@@ -125,8 +125,8 @@ def kr21(
         Binary responses (1 = correct, 0 = wrong); rows with a missing answer are omitted.
     respondents : array_like (rows,), optional
         Respondent of each row, for repeated measurements: ten models with three rows each are ten
-        respondents. If `respondents` is given, the jackknife and the bootstrap use whole
-        respondents, and `of_means` is the reliability of respondents' means.
+        respondents. If `respondents` is given, the jackknife and the bootstrap omit or resample
+        whole respondents, and `of_means` is the reliability of respondents' means.
     by : array_like (rows,), optional
         Condition of each row; the result has one value per condition. All conditions use the same
         resamples of respondents, so that ``alpha.difference("a", "b")`` is paired.
@@ -147,7 +147,7 @@ def kr21(
     CodeError
         If a response is neither 1 nor 0.
     ShapeError, LabelError
-        If the responses are not a numeric table, or labels do not match its rows.
+        If the responses are not a numeric table, or the labels do not match the rows of the table.
     OptionError
         If an option is invalid.
 
