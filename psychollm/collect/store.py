@@ -179,7 +179,7 @@ class Store:
         return sum(again)
 
     def set_aside(self, models: Iterable[str]) -> None:
-        """Exclude unanswered requests of models from sending until they are enlisted again."""
+        """Do not send the unanswered requests of these models until the models are enlisted again."""
         with self.writing() as db:
             for model in models:
                 db.execute(

@@ -32,7 +32,7 @@ def resampled_moments(
     correlation_sum: FloatArray,
     varying: FloatArray,
 ) -> None:
-    """Fill `variance` and `with_total` (resamples, items) by (1), and sums of correlations."""
+    """Fill variances, covariances with totals and correlation sums by equation (1)."""
     # `centred` (rows, items) holds complete scores, `nil` (items,) the largest variance that
     # counts as zero, and `counts` (resamples, rows) the number of draws of each row. Moments are
     # NaN where fewer than two rows are drawn.

@@ -45,8 +45,7 @@ def plot_item_curves(
 ) -> "Axes":
     """Draw characteristic or information curves of items over ability.
 
-    Selected items are coloured, and the others are grey. By default, up to eight items whose
-    slopes range from the lowest to the highest are coloured. `information` returns the plotted
+    Selected items are coloured, and the others are grey. By default, up to eight items are coloured, chosen to span the range of slopes. `information` returns the plotted
     numbers.
 
     Parameters

@@ -194,7 +194,7 @@ def residual_eigenvalue(counts: Counts, loadings: FloatArray) -> float:
 
 
 def fitted_residual_eigenvalue(counts: Counts, loadings: FloatArray) -> float:
-    """Return the largest eigenvalue of the residuals of one factor."""
+    """Return the largest eigenvalue of the residual matrix of the one-factor model."""
     tau, rate = _margins(counts)
     fit_pairwise(counts, tau, rate, loadings, TOLERANCE, MAX_STEPS)
     z = np.empty_like(tau)
