@@ -179,7 +179,7 @@ class Store:
         return sum(again)
 
     def set_aside(self, models: Iterable[str]) -> None:
-        """Do not send the unanswered requests of these models until the models are enlisted again."""
+        """Suspend the unanswered requests of these models until `enlist` adds them again."""
         with self.writing() as db:
             for model in models:
                 db.execute(

@@ -45,7 +45,8 @@ def plot_item_curves(
 ) -> "Axes":
     """Draw characteristic or information curves of items over ability.
 
-    Selected items are coloured, and the others are grey. By default, up to eight items are coloured, chosen to span the range of slopes. `information` returns the plotted
+    Selected items are coloured, and the others are grey. By default, up to eight items are
+    coloured, chosen to span the range of slopes. `information` returns the plotted
     numbers.
 
     Parameters

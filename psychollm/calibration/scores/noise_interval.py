@@ -12,7 +12,8 @@ squared deviation by B (1).
 
 For deviations from the mean (resolution, discrimination), the variance of the mean is subtracted
 from the noise B. For components of the log score, each term is divided by :math:`2 o_k (1 - o_k)`.
-Let :math:`z_k` be the deviation of bin k in standard errors. Noise increases a sum of deviations that have the same sign by B of equation (2).
+Let :math:`z_k` be the deviation of bin k in standard errors. Noise increases a sum of deviations
+that have the same sign by B of equation (2).
 
 .. math:: B = \sum_k s_k V_k^{1/2} \big(\varphi(z_k) - z_k \Phi(-z_k)\big).             \quad (2)
 

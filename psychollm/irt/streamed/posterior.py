@@ -101,7 +101,7 @@ class Answers:
 
 @lru_cache
 def rules(n_nodes: int) -> tuple[FloatArray, FloatArray]:
-    """Return nodes (K,) in units of the posterior SD, and log weights without the normal kernel."""
+    """Return nodes (K,) in posterior SDs, and log weights without the normal kernel."""
     if n_nodes == FINEST:
         nodes = np.linspace(-HALF, HALF, FINEST)
         return nodes, np.full(FINEST, np.log(nodes[1] - nodes[0]))
@@ -163,7 +163,7 @@ class Posterior:
 
     @property
     def off(self) -> float:
-        """Largest distance of a mode from the centre of its nodes, in units of the posterior SD."""
+        """Largest distance of a mode from the centre of its nodes, in posterior SDs."""
         return float(np.max(np.abs(self.peak - self.centre) / self.spread))
 
 
