@@ -316,9 +316,15 @@ def assembled(
     """Return the scores of several models by one method, with estimates by the other methods."""
     used = method if method != "auto" else "assisted" if drawn else "model"
     why = {
-        "assisted": "questions were drawn by the bank, so the correction is valid for any model",
-        "design": "weighted mean of questions sampled by the bank",
-        "model": "predicted from models of the bank, because it did not sample the questions",
+        "assisted": (
+            "the item bank sampled the questions at random, so corrected scores are valid for any "
+            "model"
+        ),
+        "design": "weighted mean over the questions that the item bank sampled",
+        "model": (
+            "scores are predicted from the models of the item bank, because it did not sample the "
+            "questions"
+        ),
     }[used]
     found = {name: np.array([row.found[name] for row in rows]).T for name in METHODS}
     half: dict[str, FloatArray] = {

@@ -331,9 +331,9 @@ class ItemBank(CalibratedQuestions):
             f"Item bank {self.digest}: {count(len(self.questions))} questions{domains}, "
             f"{len(self.models)} models{families}{missing}.\nPredictor: {self.predictor}. Root "
             f"mean squared error for answers of held-out models: {tried}.\nThe residual variance "
-            f"of held-out models is {number(self.calibration.phi, 2)} times its expectation; the "
-            f"variance of corrected scores is {number(self.calibration.scale, 2)} times its "
-            "estimate."
+            f"of held-out models is {number(self.calibration.phi, 2)} times the variance expected "
+            "by the item model. In simulated sessions, squared errors of corrected scores are on "
+            f"average {number(self.calibration.scale, 2)} times their estimated variance."
         )
 
 

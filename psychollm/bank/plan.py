@@ -64,10 +64,11 @@ class Plan(Result):
         if np.isfinite(self.half_width):
             low, high = (count(int(n)) for n in (self.needed.min(), self.needed.max()))
             span = low if low == high else f"{low} to {high}"
+            depending = "" if low == high else ", depending on the model"
             lines.append(
                 f"A margin of error of ±{number(100.0 * self.half_width, 1).removesuffix('.0')} "
-                f"points requires {span} of {count(self.n_questions)} questions "
-                f"({count(self.needed[1])} for a median model)."
+                f"points requires {span} of {count(self.n_questions)} questions"
+                f"{depending} (median model of the bank: {count(self.needed[1])})."
             )
         lines.append(f"Expected margins of error ({percent(self.level)} intervals):")
         for row, name in enumerate(self.strength):

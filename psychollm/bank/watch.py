@@ -164,16 +164,16 @@ class Watch:
         baseline = f"baseline of {count(asked)} questions"
         if not self.alarm:
             evidence = (
-                f"The evidence against no change (e-value) is {_told(self.evidence)}; the alarm "
-                f"threshold is {bound}."
+                f"The e-value (evidence against the hypothesis of no change) is "
+                f"{_told(self.evidence)}; the alarm threshold is {bound}."
             )
             return f"No alarm in {looks} ({baseline}). {evidence}"
         label = self._looks[self._alarmed - 1]["look"]
         when = f"look {self._alarmed}" + f" ({label})" * (label != self._alarmed)
         return (
-            f"ALARM since {when}: {_SAID[self.direction]} ({looks}, {baseline}). The evidence "
-            f"against no change (e-value) is {_told(self.evidence)}; the alarm threshold is "
-            f"{bound}. {self._since()}"
+            f"ALARM since {when}: {_SAID[self.direction]} ({looks}, {baseline}). The e-value "
+            f"(evidence against the hypothesis of no change) is {_told(self.evidence)}; the alarm "
+            f"threshold is {bound}. {self._since()}"
         ).rstrip()
 
     def _since(self) -> str:

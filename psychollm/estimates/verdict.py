@@ -287,12 +287,13 @@ def counted(
         if n and one in words:
             whole = "" if parts else _of_all(n, len(verdicts.labels), kind)
             who = f" ({names_of(verdicts.which(one))})" if one is named else ""
-            parts.append(f"{whole or n} {words[one][n > 1]}{who}")
+            parts.append(f"{whole or n}{who} {words[one][n > 1]}")
+    text = ", and ".join([*([", ".join(parts[:-1])] if parts[1:] else []), *parts[-1:]])
     n = verdicts.count(Outcome.OPEN)
     if not n:
-        return ", ".join(parts)
+        return text
     if parts:
-        return f"{', '.join(parts)}; {inconclusive(n, kind)}"
+        return f"{text}; {inconclusive(n, kind)}"
     whom = _of_all(n, len(verdicts.labels), kind)
     if not whether:
         return f"the results are inconclusive for {whom}"
@@ -343,6 +344,11 @@ def futile(have: str, cannot: str, least: int) -> str:
         f"With {have}, no {cannot}: at least {count(least)} {have.split(maxsplit=1)[-1]} are "
         "needed"
     )
+
+
+def quoted(name: Any) -> str:
+    """Return a name, in quotation marks if it contains a comma."""
+    return f"'{name}'" if "," in str(name) else str(name)
 
 
 def names_of(labels: Sequence[str], *, most: int = 3) -> str:

@@ -85,8 +85,8 @@ def test_plan_is_kept(bank: ItemBank, answers: np.ndarray) -> None:
                 session.record(question, row[question])
         widths.append(np.ptp(session.estimate().interval) / 2)
     assert np.mean(widths) == pytest.approx(plan.half_widths[:, 1].mean(), rel=0.15)
-    assert "of 600 questions (" in plan.summary()
-    assert " for a median model)." in plan.summary()
+    assert "of 600 questions" in plan.summary()
+    assert "(median model of the bank: " in plan.summary()
 
 
 def test_errors(bank: ItemBank, answers: np.ndarray) -> None:

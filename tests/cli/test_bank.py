@@ -33,8 +33,8 @@ def test_from_logs_to_a_score(call, scores: pd.DataFrame, tmp_path: Path) -> Non
     assert described["domains"] == ["a", "b"]
     plan = call("bank", "plan", "my.bank", "--half-width", "0.05", "--sizes", "40,80")
     assert "a median model" in plan.stdout
-    assert "of 120 questions (" in plan.stdout
-    assert " for a median model)." in plan.stdout
+    assert "of 120 questions" in plan.stdout
+    assert "(median model of the bank: " in plan.stdout
     found = call("bank", "score", "my.bank", "new.csv", "--drawn", "--by-domain", "--json")
     held = json.loads(found.stdout)
     assert [one["domain"] for one in held["scores"]] == [None, "a", "b"]

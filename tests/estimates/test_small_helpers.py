@@ -38,5 +38,5 @@ def test_verdicts_in_words() -> None:
     found = Verdicts(("a", "b", "c"), (Outcome.ABOVE, Outcome.OPEN, Outcome.BELOW))
     words = {Outcome.ABOVE: ("rises", "rise"), Outcome.BELOW: ("falls", "fall")}
     assert counted(found, words) == (
-        "1 of 3 models rises, 1 falls (c); the result for the other model is inconclusive"
+        "1 of 3 models rises, and 1 (c) falls; the result for the other model is inconclusive"
     )

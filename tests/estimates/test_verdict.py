@@ -109,7 +109,7 @@ def test_smallest_effects_are_checked():
 def test_counts_name_and_add_up():
     found = Verdicts(tuple("abcd"), (Outcome.ABOVE, Outcome.ABOVE, Outcome.BELOW, Outcome.OPEN))
     words = dict.fromkeys((Outcome.ABOVE, Outcome.BELOW, Outcome.SMALL), ("is x", "are x"))
-    wanted = "2 of 4 models are x, 1 is x (c); the result for the other model is inconclusive"
+    wanted = "2 of 4 models are x, and 1 (c) is x; the result for the other model is inconclusive"
     assert counted(found, words) == wanted
     nothing = Verdicts(("a", "b"), (Outcome.OPEN,) * 2)
     assert counted(nothing, words) == "the results are inconclusive for both models"

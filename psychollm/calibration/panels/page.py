@@ -56,8 +56,8 @@ def _data(panel: "CalibrationPanel") -> str:
         f"<b>Data.</b> {count(len(panel.models))} models and {count(len(answers.questions))} "
         f"questions. Metrics use questions with both confidence and correctness "
         f"({count(missing)} of {count(size)} answers are missing). Confidence is interpreted as "
-        "the probability of being correct. Metrics of yes/no answers count confidence above one "
-        f"half as yes.{clusters}{weights}"
+        "the probability of being correct. Metrics that require yes/no answers treat confidence "
+        f"above one half as yes.{clusters}{weights}"
     )
 
 
@@ -84,9 +84,9 @@ def _noise(evidence: "Evidence") -> str:
         "corrected error is median-unbiased; intervals are for the error in the population. "
         f"Isotonic regression {cite('corp')} decomposes the score, without bins, into "
         f"miscalibration (MCB), discrimination (DSC) and uncertainty. The {percent(draws.level)} "
-        "pointwise band around the diagonal shows the range of a calibrated model. Bands assume "
-        "independent answers. P-values account for clusters of questions, and are omitted if "
-        "clusters are few."
+        "pointwise band around the diagonal shows where the curve of a calibrated model is "
+        "expected. Bands assume independent answers. P-values account for clusters of questions, "
+        "and are omitted if clusters are few."
     )
 
 
@@ -94,9 +94,10 @@ def _curves(panel: "CalibrationPanel") -> str:
     return (
         "<b>Ranking and selection.</b> Results are averaged over all orders of tied confidences, "
         "so they do not depend on the order of questions. The risk-coverage curve "
-        f"{cite('selective')} is the error rate among the most confident answers. The "
-        f"{percent(panel.level)} bands of curves are pointwise Wilson intervals with the "
-        "variance of the resamples."
+        f"{cite('selective')} shows the error rate among the most confident answers as a "
+        "function of the proportion of answers retained (coverage). The "
+        f"{percent(panel.level)} bands of curves are pointwise Wilson intervals whose effective "
+        "number of answers is computed from the variance over the resamples."
     )
 
 

@@ -89,7 +89,8 @@ class SemanticSamples(Result):
             classes = np.mean([len(set(row)) for row in known])
             share = np.mean([max(map(row.count, row)) / len(row) for row in known])
             lines.append(
-                f"On average, a question has {classes:.1f} classes of meaning, and the largest "
+                f"On average, the samples of a question form {classes:.1f} classes of meaning, "
+                "and the largest "
                 f"class contains {100 * share:.1f} % of the samples."
             )
         if self.n_unjudged:

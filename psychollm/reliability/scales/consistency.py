@@ -126,7 +126,9 @@ class Consistency(Result):
         text = f"{self.conditions[row]}: alpha {alpha.text(row)}"
         if n > self.n_respondents[row]:
             text += f"; alpha of means {self.of_means.text(row)}"
-        return f"{text} ({rows})" + (f"; {flag}." if flag else ".")
+        few = flag is Reason.FEW_RESPONDENTS
+        why = f"no interval for alpha, because there are {flag}" if few else str(flag)
+        return f"{text} ({rows})" + (f"; {why}." if why else ".")
 
 
 def consistency(

@@ -14,7 +14,7 @@ from psychollm.estimates.listing import (
     p_column,
     text_column,
 )
-from psychollm.estimates.verdict import SmallestEffects
+from psychollm.estimates.verdict import SmallestEffects, every
 from psychollm.studies.attempts.closed_forms import AT_LEAST_ONE, EVERY
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def exhibits(
         title="Probability of success in one attempt, at least once, and every time",
         caption=(
             "Points show the probability that one attempt succeeds, with its interval. Bars "
-            f"extend from the probability that all of {top} attempts succeed to the probability "
+            f"extend from the probability that {every(top, 'attempt')} succeed to the probability "
             "that at least one succeeds."
         ),
     )

@@ -16,8 +16,9 @@ def _methods(result: "Attempts") -> tuple[str, ...]:
         "For a question with s successes in n attempts, pass@k is 1 − C(n − s, k) / C(n, k) and "
         f"pass^k is C(s, k) / C(n, k), both unbiased {cite('chen', 'yao')}. Values are means "
         "over questions; the sampling units are questions or clusters of questions.",
-        "Intervals are Wilson intervals with an effective number of questions and Student's t. "
-        "Intervals of differences in one quantity are simultaneous over all pairs of models.",
+        "Intervals are Wilson intervals, computed with an effective number of questions and "
+        "quantiles of Student's t distribution. Intervals of differences in one quantity are "
+        "simultaneous over all pairs of models.",
         "The variance of one attempt is decomposed by comparing pairs of cells that share the "
         "question, the model, or neither; standard errors come from the jackknife over questions "
         "and models.",

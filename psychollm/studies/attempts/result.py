@@ -31,7 +31,14 @@ from psychollm.estimates.findings import (
 )
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
-from psychollm.estimates.verdict import SMALLEST, SmallestEffects, Verdicts, judged_pairs, outcome
+from psychollm.estimates.verdict import (
+    SMALLEST,
+    SmallestEffects,
+    Verdicts,
+    every,
+    judged_pairs,
+    outcome,
+)
 from psychollm.reliability.means.score_differences import ScoreDifferences
 from psychollm.studies.attempts.closed_forms import AT_LEAST_ONE, EVERY, QUANTITIES, Quantity
 from psychollm.studies.attempts.foretelling import Foretold, foretold
@@ -403,14 +410,14 @@ class Attempts(Study, Result):
         return drawn_by("plot_attempts")(self, ax=ax)
 
     def _verdict(self, k: int, judged: Verdicts) -> str:
-        every = self.pass_hat_k[k]
-        if not every.defined.any():
+        success = self.pass_hat_k[k]
+        if not success.defined.any():
             return f"No question has {k} attempts: choose a smaller k."
-        best = int(np.nanargmax(every.value))
+        best = int(np.nanargmax(success.value))
         name, once = self._top(k), self.pass_at_k[min(self.k)]
-        sentence = f"{self.labels[best]} has the highest {name}, {every.text(best, 3)}"
+        sentence = f"{self.labels[best]} has the highest {name}, {success.text(best, 3)}"
         if k > 1:
-            sentence += f": the probability that {_all_of(k)} at a question succeed"
+            sentence += f": the probability that {every(k, 'attempt')} at a question succeed"
         if min(self.k) == 1 and k > 1:
             sentence += (
                 f". A single attempt by {self.labels[best]} succeeds with a probability of "
@@ -472,10 +479,6 @@ class Attempts(Study, Result):
             )
         ]
         return f"Of the variance of one attempt, {sentence_list(parts)}."
-
-
-def _all_of(k: int) -> str:
-    return "both of two attempts" if k == 2 else f"all of {k} attempts"
 
 
 def attempts_asked(k: int | Sequence[int]) -> tuple[int, ...]:

@@ -237,7 +237,7 @@ class BenchmarkAgreement(Study, Result):
         return exhibit(Findings(items=items, head=head), self, smallest)
 
     def _verdict(self, judged: Outcome, smallest: float) -> str:
-        both = " and ".join(self.names)
+        both = " and ".join(f"'{name}'" for name in self.names)
         if not self.agreement.defined[0]:
             return f"The agreement of {both} is undefined: {self.agreement.flags[0]}."
         low, high = self.agreement.interval[2]
@@ -333,8 +333,9 @@ def benchmark_agreement(
     >>> tables = [rng.random((12, 300)) < 1.0 / (1.0 + np.exp(-able)) for _ in range(2)]
     >>> print(benchmark_agreement(*tables, rng=1).summary())
     12 models, 300 and 300 questions.
-    With 12 models, it is unclear whether first and second rank models alike. An estimated 0 % of
-      pairs of models have opposite true orders in the two benchmarks (95 % interval: 0 % to 12 %).
+    With 12 models, it is unclear whether 'first' and 'second' rank models alike. An estimated 0 %
+      of pairs of models have opposite true orders in the two benchmarks (95 % interval: 0 % to 12
+      %).
     How similar are the rankings?
       observed rank correlation: 0.84
       reliability of the scores: 0.97 and 0.96; if the benchmarks differed only by sampling noise,

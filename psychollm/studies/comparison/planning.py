@@ -51,8 +51,9 @@ def power_in_words(result: Any) -> str:
         return "None: there are too few questions."
     depending = ", depending on the pair" if " to " in detected else ""
     rest = (
-        " If two models are equal, the interval of their difference excludes, with a probability "
-        f"of {percent(result.power)}, differences above {excluded}."
+        f" If two models are equal, there is a probability of {percent(result.power)} that the "
+        "interval of their difference excludes all differences larger than a limit; the limit is "
+        f"{excluded}{', depending on the pair' if ' to ' in excluded else ''}."
         if excluded
         else ""
     )

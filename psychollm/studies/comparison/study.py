@@ -453,8 +453,8 @@ def compare(
         about 2,700 to show equivalence (±0.05)
     Which differences can these questions detect? The smallest true difference that is detected
       with a power of 80 % is 10.0 to 11.5 points, depending on the pair. If two models are equal,
-      the interval of their difference excludes, with a probability of 80 %, differences above 11.3
-      to 13.1 points.
+      there is a probability of 80 % that the interval of their difference excludes all differences
+      larger than a limit; the limit is 11.3 to 13.1 points, depending on the pair.
     """
     check_fraction("power", power, low=1.0 - check_fraction("level", level))
     answers = answers_of(scores)

@@ -425,9 +425,11 @@ def _spectrum(result: Dimensionality) -> Finding:
             f"{empty} A quadratic function of the threshold explains the loadings on the first "
             f"component with R2 = {number(float(bend.observed))}; in simulated one-factor data "
             f"with the same thresholds, R2 is {number(low)} to {number(high)} "
-            f"({p_equals(float(bend.p_value))}). The second component's loadings have a "
-            f"congruence of {number(plain.congruence)} with those of one-factor data (median of "
-            f"single one-factor replicates: {number(plain.null_congruence)})."
+            f"({p_equals(float(bend.p_value))}). The loadings on the second component have a "
+            f"congruence of {number(plain.congruence)} with the main direction of these loadings "
+            "in simulated one-factor data; the median congruence of a single simulated data set "
+            "with this "
+            f"direction is {number(plain.null_congruence)}."
         ),
         rows=(
             *rows,

@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri
 
 from psychollm._base.numbers import count, p_equals, percent
 from psychollm._base.types import EmptyCells, FloatArray
-from psychollm.estimates.findings import sentence_list
+from psychollm.estimates.findings import sentence, sentence_list
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
 from psychollm.kernels.bivariate import orthants
 from psychollm.studies.dimensionality.lapse_tests import WithLapses
@@ -93,7 +93,7 @@ def share_interval(observed: float, draws: FloatArray, alpha: float) -> tuple[fl
 
 
 def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
-    """Return the verdict in one sentence."""
+    """Return the verdict in one or two sentences."""
     n, second = evidence.n_factors, evidence.second(smallest)
     least = percent(smallest.second_share, 1)
     if n == 0:
@@ -117,7 +117,7 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
             return f"one factor is found; {_second(evidence)}"
         return (
             f"one factor is found; a second factor that explains at least {least} of the latent "
-            f"variance cannot be excluded; {_second(evidence)}"
+            f"variance cannot be excluded. {sentence(_second(evidence))}"
         )
     p_with = p_equals(evidence.lapses.p_value)
     alike = _alike(evidence.near_copies)
@@ -193,8 +193,10 @@ def _second(evidence: Evidence) -> str:
         )
     if evidence.counted:
         return (
-            f"{share} is an artefact: with empty_cells={evidence.empty_cells!r}, one factor with "
-            f"the same thresholds produces an equally large one ({p_equals(evidence.p_second)})"
+            f"{share} is an artefact, because one-factor data simulated with the same thresholds "
+            "and "
+            f"empty_cells={evidence.empty_cells!r} have an equally large second eigenvalue "
+            f"({p_equals(evidence.p_second)})"
         )
     chance = p_equals(evidence.p_second)
     return (

@@ -185,7 +185,11 @@ class EvaluationCard(Study, Result):
         return text if tier[0] == "0" else f"{text}, rank {self.rank_text(row)}, tier {tier}"
 
     def _accuracies(self) -> str:
-        strata = " with the same domains" if "domains" in self.groups else ""
+        population = (
+            "a population of questions from the same domains"
+            if "domains" in self.groups
+            else "the question population"
+        )
         repeats = (
             "The interval of benchmark accuracy reflects the random variation of repeated answers"
         )
@@ -196,8 +200,8 @@ class EvaluationCard(Study, Result):
             )
         return (
             f"Benchmark accuracy refers to the questions that were asked. {repeats}. Generalised "
-            f"accuracy refers to the question population{strata}; its interval reflects the "
-            "sampling of both questions and answers. Ranks refer to the question population; "
+            f"accuracy refers to {population}; its interval reflects the sampling of both "
+            "questions and answers. Ranks refer to the question population; "
             f"their {percent(self.level)} intervals are simultaneous."
             + (" Ranks use observed answers only, no predicted ones." * bool(self.missing))
         )

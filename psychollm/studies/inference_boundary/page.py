@@ -69,12 +69,24 @@ def _methods(study: "InferenceBoundary") -> tuple[str, ...]:
         "an answerable question is a failure and is counted separately from wrong answers. "
         "Failed requests and replies that could not be parsed are treated as missing data.",
         "<b>Uncertainty.</b> Repeated runs of one question are not independent, so rates have "
-        f"Wilson intervals {cite('wilson')} at the effective sample size, from the variance "
-        f"between questions. Intervals of contrasts: {escape(study.certainty_inversion.method)}. "
-        "Certainty inversion is the pass rate on questions that no rule covers minus the pass "
+        f"Wilson intervals {cite('wilson')} at the effective sample size, which is estimated "
+        f"from the variance between questions. {_contrasts(study)} Certainty inversion is the "
+        "pass rate on questions that no rule covers minus the pass "
         "rate on answerable questions. An effect is equivalent to zero if its interval is within "
         f"± the smallest effect of interest {cite('schuirmann')}, and inconclusive if it is "
         "neither equivalent nor significant.",
+    )
+
+
+def _contrasts(study: "InferenceBoundary") -> str:
+    """Return the method of the intervals of contrasts in words."""
+    method, _, units = study.certainty_inversion.method.partition(", effective n over ")
+    if not units:
+        return f"Intervals of contrasts are computed by the method ‘{escape(method)}’."
+    return (
+        "Intervals of contrasts combine the Wilson intervals of the rates by the MOVER method "
+        "(method of variance estimates recovery); effective sample sizes are computed over "
+        f"{units}."
     )
 
 

@@ -226,6 +226,10 @@ class InferenceBoundary(Study, Result):
 def _verdict(study: InferenceBoundary, smallest: SmallestEffects) -> Finding:
     """Return the models with inverted, normal, equivalent and inconclusive rates."""
     least = f"(±{smallest.share:g})"
+    judged = verdicts(study.certainty_inversion, smallest=smallest.share)
+    lower = "lower pass rate on questions that no rule covers than on answerable questions"
+    if judged.count(Outcome.ABOVE):
+        lower = "lower one"
     words = {
         Outcome.ABOVE: (
             "has a higher pass rate on questions that no rule covers than on answerable questions",
@@ -234,16 +238,12 @@ def _verdict(study: InferenceBoundary, smallest: SmallestEffects) -> Finding:
                 "questions"
             ),
         ),
-        Outcome.BELOW: (
-            "has a lower pass rate on questions that no rule covers than on answerable questions",
-            "have a lower pass rate on questions that no rule covers than on answerable questions",
-        ),
+        Outcome.BELOW: (f"has a {lower}", f"have a {lower}"),
         Outcome.SMALL: (
             f"has equivalent pass rates on both kinds of questions {least}",
             f"have equivalent pass rates on both kinds of questions {least}",
         ),
     }
-    judged = verdicts(study.certainty_inversion, smallest=smallest.share)
     whether = (
         "whether the pass rate is higher on questions that no rule covers or on answerable "
         "questions"
@@ -286,7 +286,7 @@ def _failed(profile: BoundaryProfile) -> str:
         for k in np.argsort(-pooled, kind="stable")
     )
     of_all = f" of all {total:.0f} failures" if n.size > 1 else ""
-    return f"type {profile.kind}: {span}; kinds{of_all}: {ways}"
+    return f"type {profile.kind}: {span}; classification{of_all}: {ways}"
 
 
 def _rates(study: InferenceBoundary, kind: Hashable) -> str:

@@ -25,6 +25,7 @@ from psychollm._base.numbers import count, number
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
+from psychollm.estimates.verdict import every
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,13 +93,16 @@ class LabelPlan(Result):
                 f"±{number(self.wanted, 3)}."
             )
         equal, unsure = self.equal[known].max(), self.unsure[known].max()
+        n, total = int(known.sum()), known.size
+        models = f"{count(n)} of {count(total)} models"
+        if n == total:
+            models = every(n, "model") if n > 1 else "the model"
         text = (
-            f"A margin of error of ±{number(self.wanted, 3)} in {count(known.sum())} of "
-            f"{count(known.size)} models requires labels of {count(equal)} randomly chosen "
-            "questions"
+            f"A margin of error of ±{number(self.wanted, 3)} for {models} requires that people "
+            f"label {count(equal)} randomly chosen questions"
         )
         if unsure < equal:
-            text += f", or of {count(unsure)} chosen by the judge's uncertainty (`probability`)"
+            text += f", or {count(unsure)} chosen by the judge's uncertainty (`probability`)"
         return f"{text}."
 
 

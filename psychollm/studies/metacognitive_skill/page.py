@@ -5,7 +5,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from psychollm._base.numbers import percent
-from psychollm.estimates.findings import Findings, in_words
+from psychollm.estimates.findings import Findings, in_words, sentence_list
 from psychollm.estimates.layout import Criterion, Fact, Layout, arguments, by_question, span
 from psychollm.estimates.references import cite
 from psychollm.estimates.verdict import Outcome, SmallestEffects, Verdicts, counted
@@ -95,6 +95,27 @@ LAYOUT = Layout(
 # Abstention -------------------------------------------------------------------------------------
 
 
+def _method_in_words(method: str) -> str:
+    """Return the method of an interval in words."""
+    scale = method.partition(", ")[2]
+    return f"the delta method on the {scale} scale" if scale else f"{method}’s method"
+
+
+def _abstention_intervals(study: "AbstentionSkill") -> str:
+    """Return the methods of the intervals of proportions, F1 and phi in words."""
+    overall = study.overall
+    methods = {"proportions": overall.recall, "F1": overall.f1, "phi": overall.phi}
+    split = {name: one.method.partition(", ") for name, one in methods.items()}
+    if all(kind == "sandwich" for kind, _, _ in split.values()):
+        scales = [f"the {escape(scale)} scale for {name}" for name, (_, _, scale) in split.items()]
+        return (
+            "Intervals use cluster-robust (sandwich) standard errors, computed on "
+            f"{sentence_list(scales)}."
+        )
+    parts = [f"{name} use {escape(_method_in_words(one.method))}" for name, one in methods.items()]
+    return f"Intervals of {', those of '.join(parts[:-1])}, and those of {parts[-1]}."
+
+
 def _abstention_verdict(
     study: "AbstentionSkill", findings: Findings, smallest: SmallestEffects
 ) -> str:
@@ -136,12 +157,12 @@ ABSTENTION = Layout(
     methods=lambda study: (
         "<b>Abstention.</b> Unanswerable questions are paired with answerable ones. Recall is "
         "the abstention rate on unanswerable questions, over-abstention the rate on answerable "
-        "ones. Phi is the correlation between abstention and unanswerable questions. Unlike F1, "
-        "phi is zero for a model that abstains at random. Coder of the replies: "
+        "ones. Phi is the correlation between whether the model abstains and whether the question "
+        "is unanswerable. Unlike F1, phi is zero for a model that abstains at random. Coder of "
+        "the replies: "
         f"{escape(in_words(study.reader))}. Replies without a code are excluded and counted.",
-        "<b>Uncertainty.</b> The two questions of a pair and their repeats form a cluster. The "
-        f"method of intervals is {escape(study.overall.recall.method)} for proportions, and "
-        f"{escape(study.overall.f1.method)} for F1 and phi.",
+        "<b>Uncertainty.</b> The two questions of a pair and their repeats form a cluster. "
+        f"{_abstention_intervals(study)}",
     ),
     call=lambda study, source, options: (
         f"{source or _SOURCE}\n"

@@ -218,9 +218,9 @@ def _verdict(study: MetacognitiveSkill, smallest: SmallestEffects) -> Finding:
     n = len(study.labels)
     parts = [
         f"{words} "
-        + "; for ".join(
+        + ", and for ".join(
             f"{sentence_list(names, most=len(names))} "
-            f"({every(n, 'model') if len(who) == n > 1 else ', '.join(who)})"
+            f"in {every(n, 'model') if len(who) == n > 1 else sentence_list(who, most=len(who))}"
             for who, names in shown[one].items()
         )
         for one, words in (

@@ -26,8 +26,8 @@ def _with_worst(
         statement=(
             "Probabilities of a fault are conditional on the models' choices. Other faults are "
             "several right options, no right option, and an unclear question. The models' "
-            "choices hardly distinguish these other faults, so the table gives their total "
-            "probability."
+            "choices hardly distinguish between these three kinds of fault, so the table gives "
+            "their total probability."
         ),
         exhibits=worst(result, texts, fdr),
     )

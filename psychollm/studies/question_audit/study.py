@@ -186,8 +186,8 @@ class QuestionAudit(Study, Result):
                 statement="" if self.flagged(fault="any") else self._nothing("any"),
                 explanation=(
                     "A fault is a wrong key, several right options, no right option, or an "
-                    "unclear question. The models' choices hardly distinguish faults other than "
-                    "a wrong key."
+                    "unclear question. The models' choices hardly distinguish between the "
+                    "last three kinds of fault."
                 ),
                 numbers={"p_flawed": self.p_flawed},
             ),
@@ -313,8 +313,8 @@ class QuestionAudit(Study, Result):
         """Return the recommended remedy if the audit detects no corrupted key."""
         if fault == "any" or np.isfinite(self.false).any():
             return ""
-        choices = "" if any(self.key) else " the models' choices with the key, or"
-        return f" To detect wrong keys, the audit needs{choices} more models."
+        needs = "" if any(self.key) else "the options that the models chose and the key, or "
+        return f" To detect wrong keys, the audit needs {needs}more models."
 
     def _trial(self, level: int) -> str:
         stated = f"at a nominal false discovery rate of {percent(self.stated[level])}"

@@ -197,26 +197,27 @@ class QuestionScreen(Study, Result):
     def _verdict(self) -> str:
         total, dead = len(self.labels), sum(map(bool, self.dead))
         n_hard = len(self._hardest())
-        hard = f"{count(n_hard)} {'more ' if dead else ''}{'is' if n_hard == 1 else 'are'} hard"
-        if not n_hard:
-            hard = "no other is hard" if dead else "none is hard"
+        some = count(n_hard) if n_hard else "none"
+        be = "are" if n_hard > 1 else "is"
         if self.n_models == 1:
-            return f"Of {count(total)} questions {hard}. All other checks require several models."
+            others = "All other checks require several models."
+            return f"Of {count(total)} questions, {some} {be} hard. {others}"
+        distinct = [why for why in dict.fromkeys(self.dead) if why]
         kinds = [
-            f"{self.dead.count(why)} {_WORDS.get(why, why)}"
-            for why in dict.fromkeys(self.dead)
-            if why
+            f"{f'{self.dead.count(why)} ' * (len(distinct) > 1)}{_WORDS.get(why, why)}"
+            for why in distinct
         ]
         why = f" ({', '.join(kinds)})" if kinds else ""
-        gone = f"{count(dead)} {'has' if dead == 1 else 'have'} zero variance{why}"
+        gone = f"{count(dead) if dead else 'none'} {'have' if dead > 1 else 'has'} zero variance"
         against, pairs = int(self.against.sum()), len(self.pairs)
         contrary = f"{count(against)} questions have" if against > 1 else "1 question has"
         contrary = contrary if against else "No question has"
         alike = f"{count(pairs)} pairs are" if pairs > 1 else f"{pairs or 'no'} pair is"
         return (
-            f"{count(total - dead)} of {count(total)} questions distinguish between models; "
-            f"{gone}; {hard}. {contrary} a significant negative item-rest correlation; {alike} "
-            f"flagged as {'duplicates' if pairs > 1 else 'a duplicate'}."
+            f"{count(total - dead)} of {count(total)} questions distinguish between models, and "
+            f"{some} of these {be} hard; {gone}{why}. {contrary} a significant "
+            f"negative item-rest correlation; {alike} flagged as "
+            f"{'duplicates' if pairs > 1 else 'a duplicate'}."
         )
 
     def _no_dead(self) -> str:
@@ -354,9 +355,9 @@ def question_screen(
     >>> right[:, 8], right[:, 9] = right[:, 7], 1
     >>> print(question_screen(right).summary())
     40 models, 60 questions.
-    59 of 60 questions distinguish between models; 1 has zero variance (1 solved by all models); 8
-      more are hard. None has a significant negative item-rest correlation; 1 pair is flagged as a
-      duplicate.
+    59 of 60 questions distinguish between models, and 8 of these are hard; 1 has zero variance
+      (solved by all models). No question has a significant negative item-rest correlation; 1 pair
+      is flagged as a duplicate.
     Which questions have zero variance?
       solved by all models: 9
     Which questions are hard?

@@ -83,8 +83,8 @@ def _methods(study: "SelfEfficacyStudy") -> tuple[str, ...]:
         "models appear under each condition. Correlations are Spearman "
         "correlations over models.",
         "<b>Stance.</b> For coded replies, the page reports the mean code (0, 1 or 2) of "
-        "assertion and of anthropomorphism. The coding scheme <code>stance</code> is based on "
-        "cue words, not on meaning.",
+        "assertion and of anthropomorphism. The coding scheme ‘stance’ is based on cue words, "
+        "not on meaning.",
     )
 
 

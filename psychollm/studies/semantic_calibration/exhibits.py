@@ -14,7 +14,7 @@ from psychollm.estimates.listing import (
     number_column,
     p_column,
 )
-from psychollm.estimates.verdict import SmallestEffects
+from psychollm.estimates.verdict import SmallestEffects, quoted
 
 if TYPE_CHECKING:
     from psychollm.studies.semantic_calibration.study import SemanticCalibration
@@ -61,8 +61,8 @@ def exhibits(
         key="overconfidence",
         title="Overconfidence",
         caption=(
-            "Mean confidence minus accuracy: raw values, and their excess over a calibrated "
-            "model with the same number of samples."
+            "Mean confidence minus accuracy: raw values, and their excess over the values "
+            "expected of a calibrated model with the same number of samples."
         ),
         x="overconfidence",
         reference=0.0,
@@ -119,5 +119,5 @@ def _contrasts(study: "SemanticCalibration") -> Table | None:
             column("accuracy", "accuracy"),
             column("entropy", "entropy"),
         ],
-        caption=f"Differences from {study.baseline}, paired by questions",
+        caption=f"Differences from {quoted(study.baseline)}, paired by question",
     )

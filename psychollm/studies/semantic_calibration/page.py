@@ -52,7 +52,7 @@ def _methods(study: "SemanticCalibration") -> tuple[str, ...]:
         f"the second null hypothesis, adjusted for the number of arms {cite('holm')}.",
         f"<b>Uncertainty.</b> {percent(study.level)} intervals are computed by resampling "
         "questions; all arms share the resamples. An effect is equivalent to zero if its interval "
-        f"contains only values below the smallest effect of interest {cite('schuirmann')}.",
+        f"is within ± the smallest effect of interest {cite('schuirmann')}.",
     )
 
 

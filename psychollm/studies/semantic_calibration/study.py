@@ -56,6 +56,7 @@ from psychollm.estimates.verdict import (
     SmallestEffects,
     Verdicts,
     outcome,
+    quoted,
     verdicts,
 )
 from psychollm.instruments.semantic_sampling.result import SemanticSamples, stack_samples
@@ -175,7 +176,7 @@ class SemanticCalibration(Study, Result):
             ),
             Finding(
                 key="contrasts",
-                question=f"Differences from {self.baseline}, paired by question:",
+                question=f"Differences from {quoted(self.baseline)}, paired by question:",
                 rows=tuple(map(_contrast, self.contrasts)),
                 numbers=excess,
             ),
@@ -191,7 +192,7 @@ class SemanticCalibration(Study, Result):
             self.excess, smallest=least, rejected=[bool(p <= alpha) for p in self.p_adjusted]
         )
         lost = [row for row, one in enumerate(judged.outcomes) if one.shown]
-        named = [f"{self.labels[row]} ({_direction(self, row)})" for row in lost]
+        named = [f"{quoted(self.labels[row])} ({_direction(self, row)})" for row in lost]
         parts = (
             [f"Semantic calibration is rejected for {sentence_list(named, most=len(named))}."]
             if lost
@@ -201,7 +202,7 @@ class SemanticCalibration(Study, Result):
             judged,
             {
                 Outcome.SMALL: f"Semantic calibration is established (±{least:g}) for",
-                Outcome.OPEN: "Semantic calibration is inconclusive for",
+                Outcome.OPEN: "The results on semantic calibration are inconclusive for",
             },
         )
         arms = Verdicts(
@@ -213,15 +214,14 @@ class SemanticCalibration(Study, Result):
                 for one in self.contrasts
             ),
         )
+        baseline = quoted(self.baseline)
         parts += _listed(
             arms,
             {
-                Outcome.ABOVE: f"Calibration is worse than that of {self.baseline} for",
-                Outcome.BELOW: f"Calibration is better than that of {self.baseline} for",
-                Outcome.SMALL: (
-                    f"Calibration is equivalent to that of {self.baseline} (±{least:g}) for"
-                ),
-                Outcome.OPEN: f"The comparison with {self.baseline} is inconclusive for",
+                Outcome.ABOVE: f"Calibration is worse than that of {baseline} for",
+                Outcome.BELOW: f"Calibration is better than that of {baseline} for",
+                Outcome.SMALL: f"Calibration is equivalent to that of {baseline} (±{least:g}) for",
+                Outcome.OPEN: f"The comparison with {baseline} is inconclusive for",
             },
         )
         return " ".join(parts)
@@ -269,7 +269,7 @@ _MEASURES = ("excess", "smooth", "overconfidence", "accuracy", "entropy")
 def _listed(judged: Verdicts, words: Mapping[Outcome, str]) -> list[str]:
     """Return a sentence per outcome, with its arms."""
     return [
-        f"{phrase} {sentence_list(judged.which(one), most=len(judged.labels))}."
+        f"{phrase} {sentence_list([*map(quoted, judged.which(one))], most=len(judged.labels))}."
         for one, phrase in words.items()
         if judged.count(one)
     ]

@@ -27,8 +27,8 @@ def between_models(between: BetweenModels, level: float, smallest: SmallestEffec
         explanation=(
             "The test of single models compares each yes rate with the model's accuracy over "
             "questions. The test of the line of equality treats differences between models as "
-            "random, so overconfident and underconfident models may lie on either side of the "
-            "line."
+            "random, so it can be passed even if some models are overconfident and others "
+            "underconfident."
         ),
         numbers={
             "slope": line.slope,
@@ -109,10 +109,10 @@ def ensemble(gain: EnsembleGain, smallest: SmallestEffects) -> Finding:
             f"the best single answer by {free} in AUROC; at equal yes rates, by {fair}."
         ),
         explanation=(
-            "The best single model is selected on other questions than it is evaluated on. The "
-            "mean vote has more distinct values than a single answer, which may explain much of "
-            "the gain. For a fair comparison, the vote is dichotomised at the single model's yes "
-            "rate."
+            "The best single model is selected on one half of the questions and evaluated on the "
+            "other half. The mean vote has more distinct values than a single answer, which may "
+            "explain much of the gain. For a fair comparison, the vote is dichotomised at the "
+            "single model's yes rate."
         ),
         numbers={"gain": gain.mean_gain, "gain_at_equal_rate": gain.mean_gain_at_equal_rate},
         outcome=outcome(gain.mean_gain_at_equal_rate_interval, smallest=smallest.auroc),

@@ -42,23 +42,24 @@ _DRAWINGS = {
         "diamonds do not, the cause is the continuity correction, or lapses (random answers). "
         "Hollow diamonds: loadings fitted without a lapse rate. Left inset: proportions of "
         "variance, with bands that contain 90 % of the replicates of each null model. Right "
-        "inset: R² of the quadratic fit in one-factor tables.",
+        "inset: R² of the quadratic fit in simulated one-factor data.",
     ),
     "scree": (
         "Eigenvalues and two null models",
-        "Eigenvalues compared with two null models. Tables shuffled within models test for any "
-        "common factor; one-factor tables test for a second factor.",
+        "Eigenvalues compared with two null models. Tables shuffled within models "
+        "are used to test for any common factor, and simulated one-factor data to test for a "
+        "second factor.",
     ),
     "second_factor": (
-        "Loadings of the second component and one-factor replicates",
-        "Loadings on the second component, and their 90 % range in one-factor tables with the "
-        "same thresholds. Points inside the band are compatible with one factor.",
+        "Loadings on the second component and simulated one-factor data",
+        "Loadings on the second component, and their 90 % range in simulated one-factor data with "
+        "the same thresholds. Points inside the band are compatible with one factor.",
     ),
     "sensitivity": (
         "Eigenvalue proportions under each continuity correction",
-        "Proportions of eigenvalues under each continuity correction. Differences between rows "
-        "are due to the continuity correction. Negative eigenvalues show that a matrix is not a "
-        "proper correlation matrix.",
+        "Eigenvalues as proportions of the total variance, under each continuity correction. "
+        "Differences between rows are due to the continuity correction. Negative eigenvalues show "
+        "that a matrix is not a proper correlation matrix.",
     ),
     "private_signal": (
         "Correlation of confidence and correctness beyond the common factor",

@@ -364,8 +364,8 @@ def _own(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
             f"{own.average.text(row['own'], 3)}. At equal yes rates, the AUROC of the "
             "self-report minus that of the factor score is "
             f"{own.average.text(row['own_minus_cut'], 3, signed=True)}. If the measurement error "
-            f"of the factor score is ignored, self-reports improve its prediction in {naive} of "
-            f"{tested} models. If the measurement error is modelled, "
+            "of the factor score is ignored, adding self-reports to the factor score improves "
+            f"the prediction in {naive} of {tested} models. If the measurement error is modelled, "
             f"{statement(private, smallest)}"
         ),
         explanation=(

@@ -39,7 +39,7 @@ def _methods(study: "SteeringMatch") -> tuple[str, ...]:
         f"For each target, the strength with the most similar answers (by {study.criterion}) is "
         "chosen. Strengths at which nearly all answers are equal are omitted. Held-out "
         "statistics choose the strength on one half of the questions and score the other half. "
-        "Predictions from the threshold use the line through the other targets.",
+        "Predictions from the threshold use a line fitted to the other targets.",
         "<b>Controls.</b> Steering that merely changes the yes rate already increases agreement "
         "with any target, and its best strengths are a linear function of thresholds. Each "
         "statistic is therefore compared with its value for permuted questions, for a moving "

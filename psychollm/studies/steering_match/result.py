@@ -147,10 +147,11 @@ class SteeringMatch(Study, Result):
                 key="agreement",
                 statement=(
                     f"Agreement is {number(heads['agreement'])} at the best strength, "
-                    f"{number(heads['held_out_agreement'])} on held-out questions, and "
-                    f"{number(_mean(self.from_threshold.agreement.value))} at the strength "
-                    "predicted from the threshold (line through the other targets). Agreement of "
-                    f"baselines: constant answer {number(_mean(self.constant.agreement.value))}, "
+                    f"{number(heads['held_out_agreement'])} if the strength is chosen on other "
+                    f"questions, and {number(_mean(self.from_threshold.agreement.value))} at the "
+                    "strength that a line fitted to the other targets predicts from the "
+                    "threshold. Agreement of baselines: constant answer "
+                    f"{number(_mean(self.constant.agreement.value))}, "
                     f"random answers of the same yes rate {number(_mean(self.held_out.chance))}, "
                     f"unsteered {number(_mean(self.unsteered.agreement.value))}, permuted "
                     f"questions {number(self.null.mean[3])}."
@@ -160,9 +161,10 @@ class SteeringMatch(Study, Result):
                 key="kappa",
                 statement=(
                     f"Kappa is {number(heads['kappa'])} at the best strength, "
-                    f"{number(heads['held_out_kappa'])} on held-out questions, and "
-                    f"{number(_mean(self.from_threshold.kappa.value))} at the strength "
-                    "predicted from the threshold."
+                    f"{number(heads['held_out_kappa'])} if the strength is chosen on other "
+                    f"questions, and {number(_mean(self.from_threshold.kappa.value))} at the "
+                    "strength that a line fitted to the other targets predicts from the "
+                    "threshold."
                 ),
             ),
             Finding(key="controls", question="Controls:", rows=_control_rows(self)),
@@ -382,10 +384,10 @@ def _line_text(study: SteeringMatch) -> str:
     return (
         f"Best strength = {significant(best.line.intercept)} {sign} "
         f"{significant(abs(best.line.slope))} x threshold. R2 is "
-        f"{number(study.headlines['r_squared'])}, with the interval [{number(low)}, "
-        f"{number(high)}] for other targets and [{number(first)}, {number(last)}] for other "
-        f"questions; with permuted questions it is {number(null[0])} to {number(null[1])} (90 % "
-        "range)."
+        f"{number(study.headlines['r_squared'])}; its interval is [{number(low)}, "
+        f"{number(high)}] when generalising to other targets and [{number(first)}, "
+        f"{number(last)}] when generalising to other questions. If questions are permuted, 90 % "
+        f"of R2 values are between {number(null[0])} and {number(null[1])}."
     )
 
 

@@ -176,10 +176,10 @@ class TimeHorizon(Study, Result):
                 rows=first_rows(self.order, self._model, most=_SHOWN, table="models"),
                 explanation=(
                     "The horizon over all tasks is the task length at which the model solves the "
-                    "stated proportion of tasks. The horizon for a typical task is the length at "
-                    "which the model solves a task of median difficulty for its length with the "
-                    "stated probability. Task lengths are the times that people need, in "
-                    "minutes. Intervals generalise to the task population."
+                    "stated proportion of tasks. The horizon for a typical task is the task "
+                    "length at which the model has the stated probability of solving a task whose "
+                    "difficulty is the median of tasks of that length. Task lengths are the times "
+                    "that people need, in minutes. Intervals generalise to the task population."
                 ),
             ),
             Finding(

@@ -75,7 +75,7 @@ def null(p_value):
             {"share_interval": (0.0, 0.08)},
             None,
             1,
-            "one factor is found; .* explains at least 2.5 % .* be excluded; .* artefact",
+            "one factor is found; .* explains at least 2.5 % .* be excluded. .* artefact",
         ),
         ({}, 0.4, 1, "one factor, with lapses: .* explains at most 1.2 % of the"),
         (

@@ -101,9 +101,9 @@ def test_the_number_of_failed_answers_is_beside_the_shares(form: str) -> None:
     study = inference_boundary(table(form), bootstrap=50, rng=1)
     (found,) = (one for one in study.findings().items if one.key == "failures")
     assert found.rows[0].startswith(
-        "type B: 0 (names) to 16 (hedges) failed answers; kinds of all 32 failures: "
+        "type B: 0 (names) to 16 (hedges) failed answers; classification of all 32 failures: "
     )
-    kinds = "type C: 0 (names) to 16 (hedges) failed answers; kinds of all 32 failures: "
+    kinds = "type C: 0 (names) to 16 (hedges) failed answers; classification of all 32 failures: "
     assert found.rows[1] == f"{kinds}100 % confabulated"
     failures = study.tables()["failures"]
     assert list(failures.columns[:2]) == ["model", "type"]

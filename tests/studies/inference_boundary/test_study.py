@@ -168,7 +168,7 @@ def test_inversions_are_found_and_named() -> None:
     assert study.thinking[0].inverted
     assert study.stage_one is None
     text = study.summary()
-    assert "1 of 2 models has a higher pass rate on questions that no rule covers than on" in text
+    assert "1 of 2 models (crossed) has a higher pass rate on questions that no rule" in text
     assert "sound minus crossed: difference -" in text
     calm = inference_boundary(frame[frame["model"] == "sound"], **QUICK)
     assert calm.summary().startswith("The model has a lower pass rate on questions that no")

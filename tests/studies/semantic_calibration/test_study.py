@@ -155,11 +155,11 @@ def test_a_sharpened_arm_is_found_and_a_calibrated_one_is_not(study: SemanticCal
     assert study.p_adjusted[1] == pytest.approx(3 * 0.005)
     assert study.findings().verdict == study.verdict
     assert study.verdict.startswith(
-        "Semantic calibration is rejected for power 3, 1 (overconfident). "
-        "Semantic calibration is inconclusive for power 1, 0 and power 1, 2. "
-        "Calibration is worse than that of power 1, 0 for power 3, 1."
+        "Semantic calibration is rejected for 'power 3, 1' (overconfident). "
+        "The results on semantic calibration are inconclusive for 'power 1, 0' and 'power 1, 2'. "
+        "Calibration is worse than that of 'power 1, 0' for 'power 3, 1'."
     )
-    assert "Differences from power 1, 0, paired by question:" in study.summary()
+    assert "Differences from 'power 1, 0', paired by question:" in study.summary()
 
 
 def test_tables_hold_the_numbers(study: SemanticCalibration) -> None:
