@@ -232,7 +232,7 @@ class CalibrationPanel(Study, Result):
         --------
         >>> panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics="brier", bootstrap=20)
         >>> panel.findings(curves=panel.curves(n_draws=20))["flags"].statement
-        'All values are defined, and none is flagged.'
+        'All metric values are defined, and none is flagged.'
         """
         return self.evidence(smallest=smallest, curves=curves).findings()
 
