@@ -21,7 +21,7 @@ def found():
 
 def test_the_verdict_counts_raters_apart_from_the_average(found):
     assert found.verdict.startswith("3 is the harshest rater and ")
-    assert "1 of 4 raters rates higher than the average, 1 rates lower (3)" in found.verdict
+    assert "1 of 4 raters rates higher than the average, and 1 (3) rates lower" in found.verdict
     assert found.outcomes().outcomes[0] is Outcome.ABOVE
     assert found.outcomes().outcomes[3] is Outcome.BELOW
 
