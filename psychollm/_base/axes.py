@@ -19,8 +19,8 @@ row per pair of labels if `pairs` is set. A column is
 * ``name=path``: an attribute by its dotted path; a number in the path selects an entry of the last
   axis;
 * ``name_{axis}=path``: an array with one more axis, which has one column per label of that axis.
-  The axis ``bound`` has the labels lower and upper, and other axes have labels in `labels` or
-  among the row axes. Empty braces number the columns from 1;
+  The labels of the axis ``bound`` are lower and upper; labels of other axes are given by `labels`
+  or by the row axes. Empty braces number the columns from 1;
 * ``*=path``: all columns of another result;
 * ``(name, function)``: a function of the result; the name may contain an axis in braces.
 

@@ -256,8 +256,8 @@ def load(path: str | PathLike[str]) -> Result:
     Returns
     -------
     Result
-        Result of the saved class. To accept only one class, call the method of that class, for
-        example ``Estimate.load(path)``.
+        Saved result, as an instance of its class. To accept only one class, call the method of
+        that class, for example ``Estimate.load(path)``.
 
     Raises
     ------

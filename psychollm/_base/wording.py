@@ -33,7 +33,7 @@ def parameter(
     command : str
         Wording for a command that has the option; {} is replaced by the option's name.
     without : str
-        Wording for a command that lacks the option, by default the wording for Python.
+        Wording for a command without this option, by default the wording for Python.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class Worded:
         return self.args[0] if self.args and isinstance(self.args[0], Text) else Text(str(self))
 
     def told(self, options: Mapping[str, str]) -> Text:
-        """Return the message with a command's options, keyed by the arguments they replace."""
+        """Return the message for a command; `options` maps arguments to the command's options."""
         return self.text.told(options)
 
 

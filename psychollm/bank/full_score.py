@@ -287,7 +287,7 @@ def _by_model(
 
 
 def _line(said: FloatArray, truth: FloatArray, guess: float) -> tuple[float, float, float]:
-    """Return the true score predicted from a model-based score by (1), and its standard error."""
+    """Return the true score that equation (1) predicts from `guess`, and its standard error."""
     n = said.size
     if n < 3:
         return guess, np.nan, np.nan

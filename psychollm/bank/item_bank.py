@@ -289,7 +289,7 @@ class ItemBank(CalibratedQuestions):
         half_width : float, optional
             Requested margin of error.
         sizes : tuple of int
-            Numbers of questions; numbers larger than the bank are omitted.
+            Numbers of questions; numbers above the size of the bank are omitted.
         level : float
             Coverage of the interval.
 

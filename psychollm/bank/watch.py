@@ -106,7 +106,7 @@ class Watch:
         Returns
         -------
         bool
-            Whether there is an alarm.
+            Whether an alarm has been raised.
 
         Raises
         ------

@@ -321,7 +321,7 @@ class Drawn:
 
     @property
     def value(self) -> FloatArray:
-        """Columns of all metrics in the sample (models, columns)."""
+        """Values of all metrics in the sample (models, columns)."""
         return self.replicates.value
 
     @property

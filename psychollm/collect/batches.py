@@ -231,7 +231,7 @@ class BatchLane:
         )
 
     def _nothing_moves(self) -> None:
-        """Stop the run if a budget prevents all requests; other processes may still send them."""
+        """Stop this run if it has a budget, because no further request fits the budget."""
         budgets = [self._state.budget, *(model.budget for model in self._models.values())]
         if any(one is not None for one in budgets):
             self._state.stop("the budget does not allow another request")

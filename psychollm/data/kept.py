@@ -75,7 +75,7 @@ class Dense:
         return models, questions, self.codes[models, questions].astype(np.int64)
 
     def first_above(self, code: int) -> tuple[int, int, int]:
-        """Return model, question and code of the first answer above a code."""
+        """Return model, question and code of the first answer with a code greater than `code`."""
         model, question = (int(first[0]) for first in (self.codes > code).nonzero())
         return model, question, int(self.codes[model, question])
 

@@ -207,7 +207,7 @@ def binary_counts(
 
 
 def _blocks(table: Responses, of: Axis) -> Iterator[tuple[AnyArray, AnyArray]]:
-    """Yield codes and masks of missing answers by block; rows are the labels to pair."""
+    """Yield blocks of codes and masks of missing answers, with the units to pair as rows."""
     width = min(block_size(table.n_models if of == "models" else table.n_questions), EXACT)
     if of == "questions" and table.is_sparse:  # transposing a scan would load it into memory
         return dense_blocks(table.by_model, width)

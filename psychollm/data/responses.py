@@ -353,7 +353,7 @@ class Responses(Result):
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the table stores only its answers (see `from_long`)."""
+        """Whether the table stores only cells with an answer (see `from_long`)."""
         return isinstance(self._kept, Sparse)
 
     @property

@@ -100,7 +100,8 @@ def max_t(value: Any, draws: Any, *, df: Any = None, level: float = 0.95) -> Max
     Parameters
     ----------
     value : array_like (m,)
-        Estimates, each of which is tested against zero. NaN estimates are not part of the family.
+        Estimates, each of which is tested against zero. NaN estimates are excluded from the
+        family.
     draws : array_like (resamples, m)
         Estimates in the resamples; NaN draws are ignored. A stable quantile needs several thousand
         resamples.

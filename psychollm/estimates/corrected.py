@@ -76,7 +76,7 @@ def correction(errors: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def spread_of(inverse: FloatArray) -> FloatArray:
-    """Return the weights of sampled questions' squared errors in the variance of equation (1)."""
+    """Return each sampled question's weight in the sum of squared errors of equation (1)."""
     # The sum in V_b is over all questions; a sampled question represents 1 / pi questions.
     return np.asarray(inverse * (inverse - 1.0))
 

@@ -62,7 +62,7 @@ class Table:
 
     @property
     def tight(self) -> bool:
-        """Whether the columns are wider than the page, so that intervals are below their values.
+        """Whether the columns exceed the page width, so that intervals are printed below values.
 
         Examples
         --------

@@ -149,7 +149,7 @@ class ConfirmatoryFactors(Expects, Result):
 
     @property
     def inadmissible(self) -> tuple[Hashable, ...]:
-        """Variables with communalities, and factors with absolute correlations, of one or more."""
+        """Variables with a communality >= 1, and factors with an absolute correlation >= 1."""
         rows = [self.labels[i] for i in np.flatnonzero(self.communalities >= 1.0)]
         size = np.abs(np.tril(self.factor_correlation, -1))
         return (*rows, *(self.factors[i] for i in np.flatnonzero((size >= 1.0).any(axis=1))))

@@ -13,9 +13,9 @@ above :math:`\kappa`, the coordinates are log slope and minus difficulty, up to 
 abilities only shifts the coordinates (1), so that the prior does not affect the scale. Slopes may
 be negative: the slopes of miskeyed items are in the tail of the distribution.
 
-Each item model has its own population. The mean of a population of fewer than `POPULATION` items
-is shrunk towards the means of the other models. The shrunk mean includes `ItemPopulation.worth`
-additional items at the mean of all items with that coordinate.
+Each item model has its own population of item parameters. The mean of a population of fewer than
+`POPULATION` items is shrunk towards the means of the other models. The shrunk mean includes
+`ItemPopulation.worth` additional items at the mean of all items with that coordinate.
 
 Abilities and items are integrated out in turn (variational EM). The posterior of an ability uses
 expected log-probabilities of the answers on a grid. The posterior of an item is normal in the
@@ -285,7 +285,7 @@ def _points(
 
 
 def _start(kind: Kind[C], start: FloatArray) -> Items:
-    """Return starting values, with a quarter of the population variances as variances."""
+    """Return starting values, with one quarter of the population's variances."""
     curves, population = kind.curves, kind.population
     coordinates = curves.of(start)
     if not population.n_items:
@@ -340,7 +340,7 @@ def _anchor(kind: Kind[C], every: Sequence[Items]) -> tuple[FloatArray, FloatArr
 
 
 def _updated(items: Items, score: FloatArray, turn: FloatArray, root: FloatArray) -> Items:
-    """Return new means and covariances, from scores (S, J, p) and derivatives at the points."""
+    """Return new means and covariances, from scores and derivatives at the sigma points."""
     population = items.population
     prior = np.vstack([population.mean, np.linalg.inv(population.covariance)])
     parts = (items.mean, items.covariance, items.step, items.stride)

@@ -117,7 +117,7 @@ class Predictor:
     def fit(
         cls, scores: FloatArray, chosen: IntArray, curves: Curves, total: FloatArray, rule: Rule
     ) -> "Predictor":
-        """Fit a rule to scores (models, items), given item `curves` and their sum (nodes,)."""
+        """Fit a prediction rule to scores (models, items) and to item curves with sum `total`."""
         n_rest = max(scores.shape[1] - chosen.size, 1)
         x = scores[:, chosen].mean(axis=1)
         y = (scores.sum(axis=1) - scores[:, chosen].sum(axis=1)) / n_rest

@@ -1,4 +1,4 @@
-r"""Logistic recalibration of stated confidence, by maximum likelihood on tallies.
+r"""Logistic recalibration of confidence by maximum likelihood, from counts of answers.
 
 Let x be the logit of confidence, n_g the number of answers at x_g, S_0 the number of correct
 answers and S_1 the sum of x over the correct answers. The log likelihood is

@@ -179,12 +179,12 @@ def update_rows(cells, columns, prior, own, sums, bound):
         For each column, the lower triangle of E[z z'] row by row in p = d (d + 1) / 2 entries,
         then E[z].
     prior : tuple of ndarray (f, f), (rows, f)
-        Precision and centre of c, which is w, or w without its first entry.
+        Precision and centre of c; c equals w, or w without its first entry.
     own : tuple of ndarray (rows, d), (rows, p)
         Means and packed covariances of w.
     sums : ndarray (n, p + d) or (0, p + d)
-        Sums of the columns in equation (5), to which the cells' terms are added unless the array
-        is empty.
+        Sums of the columns in equation (5), to which the terms of these rows' cells are added. An
+        empty array is left unchanged.
     bound : bool
         Whether to use equation (3) instead of (4); no log-likelihood is then computed.
     """

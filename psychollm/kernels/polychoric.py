@@ -150,7 +150,7 @@ def _score(table, t, u, rho, corners):
 
 @njit
 def _start(table):
-    """Return a starting angle, computed from 1.15 times the correlation of the codes."""
+    """Return a starting angle, whose sine is 1.15 times the correlation of the codes."""
     n = sx = sy = sxx = syy = sxy = 0.0
     for a in range(table.shape[0]):
         for b in range(table.shape[1]):

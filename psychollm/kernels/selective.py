@@ -1,4 +1,4 @@
-r"""Selective prediction on resampled tallies, exact under a random order of tied answers.
+r"""Selective prediction in resamples of counts, exact for tied answers in random order.
 
 Answers are given in decreasing order of confidence. Suppose that N answers with E errors are
 followed by a group of m answers with equal confidence, and that w answers of the group are wrong.

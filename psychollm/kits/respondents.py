@@ -113,7 +113,7 @@ class Respondents(ABC):
     def by_model(
         self, what: str, true: Sequence[float], rows: Sequence[Mapping[str, Any]], name: str
     ) -> Iterator[Truth]:
-        """Yield, for each row of a table, the true value of its model with the estimate."""
+        """Yield the true value and the estimate of the model in each row of a table."""
         for row in rows:
             ends = f"{name}_" if f"{name}_lower" in row else ""
             number = self.models.index(row["model"])

@@ -84,7 +84,7 @@ def plot_f_beta(result: "FBeta", *, ax: "Axes | None" = None) -> "Axes":
 
 
 def _curve(ax: "Axes", result: "FBeta", model: int, colour: str | None) -> None:
-    """Draw a model's curve, solid where it exceeds always answering yes, and dotted elsewhere."""
+    """Draw a model's curve: solid above the curve of always answering yes, otherwise dotted."""
     value = result.value[model]
     above = value > result.all_yes[model]
     name = f"curve {result.labels[model]}"

@@ -167,7 +167,7 @@ def _decimals(text: Any) -> int:
 
 
 def _digits(texts: AnyArray, digits: int | None) -> IntArray:
-    """Return each rate's number of decimals: `digits`, that of its text, or the largest one."""
+    """Return the number of decimals of each rate: `digits` if given, otherwise as written."""
     if digits is not None:
         return np.full(texts.size, check_count("digits", digits, low=0), dtype=np.int64)
     decimals = np.array([_decimals(text) for text in texts], dtype=np.int64)

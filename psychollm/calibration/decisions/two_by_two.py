@@ -157,7 +157,7 @@ def cells_of(
 
 
 def cell_metric(statistics: Sequence[CellStatistic], *, yes_above: float) -> Metric:
-    """Return statistics of the 2 x 2 table as one metric of graded confidence."""
+    """Return a metric of graded confidence that has statistics of the 2 x 2 table as columns."""
 
     def compute(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
         cells = cells_of(values, correct, wrong, yes_above=yes_above)

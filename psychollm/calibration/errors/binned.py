@@ -32,9 +32,10 @@ Coverage of the 95 % interval was simulated for calibrated models and for models
 0.06 and 0.30. Confidence was continuous or had eleven or two distinct values. Coverage of the
 interval for the ECE is 92 to 98 % with 200 and 1,000 questions and 90 to 97 % with 50 questions.
 Coverage is lowest for strong miscalibration; for a calibrated model only the lower bound can be
-wrong. Coverage is 96 to 100 % for the MCE, and for the RMSCE with 50 questions. Percentile
-bootstrap intervals never include zero, the ECE of a calibrated model. The population values of ACE
-and MCE include rare bins, but the interval refers only to bins with answers in the sample.
+wrong. Coverage is 96 to 100 % for the MCE, and for the RMSCE with 50 questions. The ECE of a
+calibrated model is zero, but percentile bootstrap intervals never include zero. The population
+values of ACE and MCE include rare bins, but the interval refers only to bins with answers in the
+sample.
 
 References
 ----------
@@ -319,7 +320,7 @@ def _square_residuals(tally: Tally, bins: Bins) -> FloatArray:
 
 
 def _norm(distance: FloatArray, share: FloatArray, norm: Norm) -> float:
-    """Return a norm (1) of gaps (bins,)."""
+    """Return one of the norms in equation (1), from the gaps of the bins (bins,)."""
     if not distance.size:
         return 0.0
     off = np.abs(distance)

@@ -24,8 +24,8 @@ contain only zero. The upper bound is therefore at least the upper bound of a sa
 error expected under calibration, as in the power-constrained limits of Cowan et al.
 
 Comparisons require draws of the corrected error. The draws are points of the confidence
-distribution of the corrected error. Each point is the error :math:`\theta` at which a proportion u
-of samples has a larger error than this sample, where u is the relative rank of a resample's error.
+distribution of the corrected error. Let u be the relative rank of a resample's error. Its point is
+the error :math:`\theta` for which a proportion u of samples has a larger error than this sample.
 The percentiles of the draws form the interval, and the draws preserve the correlation between
 models.
 

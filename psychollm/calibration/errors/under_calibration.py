@@ -8,7 +8,7 @@ Under calibration, an answer with confidence f is correct with probability f.
 :math:`E_0` is the error expected from noise alone, and p is the p-value of the hypothesis of
 calibration. For each question, all models and metrics use the same random numbers.
 
-Answers in one cluster are dependent, so independent draws would have too little noise. Instead,
+Answers in one cluster are dependent, so independent draws would understate the noise. Instead,
 the residuals :math:`y_i - f_i` of each cluster are multiplied by one random factor (2).
 
 .. math:: y^*_i - f_i = v_{g(i)} (y_i - f_i), \qquad

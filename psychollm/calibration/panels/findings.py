@@ -1,4 +1,4 @@
-"""Findings of a panel: overconfidence, discrimination, selection and differences of models.
+"""Findings of a panel: overconfidence, discrimination, selection, and model differences.
 
 The printed summary, the report and JSON share the wording of each finding. The outcome of a
 finding is significant, negligible or inconclusive (`psychollm.estimates.verdict`).

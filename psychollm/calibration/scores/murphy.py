@@ -1,7 +1,7 @@
 r"""Murphy's decomposition of the Brier score: reliability, resolution, uncertainty.
 
-Let f_k be the distinct confidences, n_k their frequencies and o_k their accuracies. The Brier
-score consists of three parts (1).
+Let f_k be the distinct confidences, n_k their frequencies and o_k their accuracies. Equation (1)
+divides the Brier score into three parts.
 
 .. math:: \text{BS} =
           \underbrace{\sum_k \tfrac{n_k}{n} (f_k - o_k)^2}_{\text{reliability}}

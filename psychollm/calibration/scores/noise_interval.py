@@ -17,14 +17,15 @@ that have the same sign by B of equation (2).
 
 .. math:: B = \sum_k s_k V_k^{1/2} \big(\varphi(z_k) - z_k \Phi(-z_k)\big).             \quad (2)
 
-The noise (2) is computed twice: with the estimated :math:`z_k`, and as a maximum with :math:`z_k =
-0` for bins within two standard errors of zero. A component minus its noise B is approximately
-normal. Its variance is the sum of two parts: the variance of the mean contribution of single
-answers with fixed bins, and the variance of the noise. Equation 4 of `estimates.clustered` limits
-the degrees of freedom. Components that are sums of squares are skewed, because their variance
-increases with their value; the upper bound corrects for this (`influence.skew_allowance`). The
-lower bound is zero if a component does not exceed the noise. The upper bound is at least the noise
-B, because a component below the noise may still be positive in the population.
+The noise B is computed twice: with the estimated :math:`z_k`, and with :math:`z_k = 0` for bins
+within two standard errors of zero, which gives its largest value. A component minus its noise B is
+approximately normal. Its variance is the sum of two parts: the variance of the mean contribution
+of single answers with fixed bins, and the variance of the noise. Equation 4 of
+`estimates.clustered` limits the degrees of freedom. Components that are sums of squares are
+skewed, because their variance increases with their value; the upper bound corrects for this
+(`influence.skew_allowance`). The lower bound is zero if a component does not exceed the noise. The
+upper bound is at least the noise B, because a component below the noise may still be positive in
+the population.
 
 In simulations with 50, 200 and 1,000 questions, 95 % intervals had a coverage of 94 to 100 %. The
 five simulated models were calibrated or overconfident, with confidence that was continuous, binary

@@ -100,7 +100,7 @@ class Minimum(NamedTuple):
     steps: IntArray  # (b,)
 
     def at(self, i: int) -> "Minimum":
-        """Return the final state of one problem, as a stack of one."""
+        """Return the final state of problem i, as a `Minimum` with one problem."""
         return Minimum._make(part[i : i + 1] for part in self)
 
 

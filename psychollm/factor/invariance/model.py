@@ -259,7 +259,7 @@ def moments(shape: Shape, row: FloatArray) -> FloatArray:
 
 
 def derivatives(shape: Shape, row: FloatArray) -> FloatArray:
-    """Return derivatives (p, size) of (1), in which scales are treated as free parameters."""
+    """Return derivatives (p, size) of equation (1), treating scales as free parameters."""
     part, item = unpack(shape, row), shape.item_of_threshold
     k, m = shape.free.shape
     t, scale = item.size, part.scales

@@ -127,9 +127,9 @@ def parallel_analysis(
     scheme : {"within_model", "within_question"}, optional
         ``"within_model"`` shuffles the answers of each model over questions, and
         ``"within_question"`` shuffles the answers to each question over models. By default, the
-        correlated rows keep their yes rates. Keeping the other margin preserves correlations due
-        to question difficulty (or to model ability); the first eigenvalue of the null is then
-        large.
+        correlated rows keep their yes rates. If the yes rates of the other side are kept instead,
+        correlations due to question difficulty (or to model ability) remain, and the null
+        distribution has a large first eigenvalue.
     eigenvalues : {"components", "factors"}
         Eigenvalues of the correlations, or of the correlations with the communalities of one
         minres factor on the diagonal.

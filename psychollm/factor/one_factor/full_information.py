@@ -323,7 +323,7 @@ def _evaluate(
 
 
 def _frozen(parameters: FloatArray, gradient: FloatArray) -> BoolArray:
-    """Return a mask of loadings at a bound beyond which the gradient points."""
+    """Return a mask of loadings at a bound whose gradient points beyond the bound."""
     k = parameters.size // 2
     frozen = np.zeros(2 * k, dtype=np.bool_)
     frozen[:k] = (np.abs(parameters[:k]) >= NEAR * Z_BOUND) & (gradient[:k] * parameters[:k] > 0.0)

@@ -135,7 +135,7 @@ _MEASURE = re.compile(
 
 
 def _of_ten(said: re.Match[str]) -> str:
-    """Rewrite tenths as a percentage."""
+    """Convert a confidence stated in tenths to a percentage."""
     tenths, *more = [
         int(one) if one.isdigit() and one.isascii() else number_in_words(one)
         for one in (said["tenths"], said["more"])

@@ -159,7 +159,7 @@ class RevisionScores(Scores):
         return informativeness(wrong, faulted, chains.items, level=check_fraction("level", level))
 
     def voting(self, *, level: float = 0.95) -> Voting:
-        """Return the gain in accuracy from revision and voting over a single answer, and the cost.
+        """Return the accuracy gains of revision and of voting over a single answer, with costs.
 
         Parameters
         ----------

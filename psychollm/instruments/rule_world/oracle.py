@@ -1,4 +1,4 @@
-"""Consequences of the rules in a world, in whole numbers, up to the first gap.
+"""Effects of a world's rules on loads, computed in whole numbers up to the first gap.
 
 The rules cover one kind of event: a passer is set off alone and faces exactly one unit. The load
 of the passer then moves to the unit that it faces. A doubler receives twice the load; a blocker

@@ -47,7 +47,7 @@ class ScaffoldScores(Scores):
     correct: FloatArray  # (replies,) NaN if missing
 
     def summary(self) -> str:
-        """Return text with the numbers of right answers in each arm and of changed answers."""
+        """Return the numbers of right answers in each arm, and of changed answers, as text."""
         arms = np.array(self.arms, dtype=object)
         parts = [
             f"{arm}: {np.nansum(known):.0f} of {np.isfinite(known).sum()} answers right"

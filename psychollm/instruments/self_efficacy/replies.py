@@ -67,7 +67,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """Requirements of a summary."""
+    """Requirements that a model's summary of a text must meet."""
 
     facts: Sequence[Sequence[str]]  # groups of word prefixes; one prefix of each group must occur
     max_words: int

@@ -209,7 +209,7 @@ def by_entailment(entails: Callable[[str, str], float], *, threshold: float = 0.
 
 
 def as_collapse(spec: Mapping[str, Any]) -> Collapse:
-    """Return the collapse that a prompt's `about` names."""
+    """Return the rule for collapsing answers that a prompt specifies in `about`."""
     options = dict(spec)
     method = options.pop("method", "normalised")
     check_choice("method", method, Method)

@@ -2,12 +2,12 @@
 
 A wager measures confidence by a stake, without words for confidence (Persaud, McLeod & Cowey,
 2007). The model chooses one of several lines of a payoff table. With the quadratic payoff, the
-best line is the line whose confidence equals the model's probability of being right. If the
-probability of being right is p, the expected gain of a line with confidence c is 25 (1 - 4 (1 -
-c)^2) p + 25 (1 - 4 c^2) (1 - p) points. The expected gain is largest at c = p; the gain is a
-rescaled Brier score that is 0 for a confidence of one half. Even stakes are the classical form of
-wagering. With even stakes, the higher stake has the larger expected gain whenever p exceeds one
-half, so that low stakes reflect both doubt and loss aversion (Clifford, Arabzadeh & Harris, 2008).
+best line has a confidence equal to the model's probability of being right. If the probability of
+being right is p, the expected gain of a line with confidence c is 25 (1 - 4 (1 - c)^2) p + 25 (1 -
+4 c^2) (1 - p) points. The expected gain is largest at c = p; the gain is a rescaled Brier score
+that is 0 for a confidence of one half. Even stakes are the classical form of wagering. With even
+stakes, the higher stake has the larger expected gain whenever p exceeds one half, so that low
+stakes reflect both doubt and loss aversion (Clifford, Arabzadeh & Harris, 2008).
 
 References
 ----------

@@ -1,10 +1,10 @@
 r"""PyMC model of the posterior, for Hamiltonian Monte Carlo and for extensions.
 
-The marginal form has a single operator. A kernel computes the log-likelihood and its gradient in
-slopes, intercepts and family means in one pass, so that the sampler does not differentiate the
-quadrature. In the explicit form, each ability is a variable. Means of families and domains are
-non-centred: they are products of standard normal variables and standard deviations. Parameters of
-items in domains are partially centred (`psychollm.irt.bayes.laplace`).
+In the marginal form, the likelihood is a single operator. A kernel computes the log-likelihood and
+its gradient in slopes, intercepts and family means in one pass, so that the sampler does not
+differentiate the quadrature. In the explicit form, each ability is a variable. Means of families
+and domains are non-centred: they are products of standard normal variables and standard
+deviations. Parameters of items in domains are partially centred (`psychollm.irt.bayes.laplace`).
 """
 
 from functools import cache

@@ -162,7 +162,7 @@ def counts_more(losses: list[FloatArray]) -> bool:
 
 
 def choice_of(losses: list[FloatArray]) -> FactorChoice:
-    """Return the comparison of all numbers of factors that were tried."""
+    """Return the comparison of all tried numbers of factors."""
     fall, se = np.array([(np.nan, np.nan), *map(gain, losses, losses[1:])]).T
     sums = np.array([one.sum(axis=0) for one in losses])
     return FactorChoice(

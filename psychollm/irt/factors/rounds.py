@@ -134,7 +134,7 @@ class Questions:
 
     @property
     def _loose(self) -> FloatArray:
-        """Sum of the covariances of the unknown vectors."""
+        """Posterior covariances of the unknown vectors, summed over rows."""
         total = unpacked(self.packed.sum(axis=0), self.mean.shape[1])
         return total[self.known :, self.known :]
 

@@ -47,7 +47,7 @@ class Layout:
 
     @property
     def functions(self) -> FloatArray:
-        """Values of all functions at each answer (F + G, C)."""
+        """Value of each function at each answer (F + G, C)."""
         return np.concatenate([self.single, self.pair])
 
     @property
@@ -157,7 +157,7 @@ def _add_shared(
     total: FloatArray,
     parts: tuple[FloatArray, FloatArray],
 ) -> None:
-    """Add covariances (1) of all margins of one item, given positions of its pairs (J, G, G)."""
+    """Add covariances (1) of the margins that contain an item; `one` locates its pairs."""
     item, places = one
     spread, pair = parts  # (F + G, F + G, Q) times weights; (J, G, Q)
     f, g = layout.single.shape[0], layout.pair.shape[0]

@@ -42,7 +42,7 @@ class GroupAnswers:
 
     @property
     def answered(self) -> BoolArray:
-        """Whether an item was answered in a group (G, items kept)."""
+        """Whether each item has answers in each group (G, items kept)."""
         return np.asarray(self.counts.sum(axis=2) > 0, dtype=np.bool_)
 
     @property

@@ -208,7 +208,7 @@ def estimate_slopes(
     *,
     correlated: bool,
 ) -> SettledSlopes:
-    """Estimate items that load on some of several abilities (J, m), and their distribution."""
+    """Estimate items and their distribution; `free` (J, m) marks the abilities of each item."""
     m, kappa = free.shape[1], kappa_of(link)
     unit = float(np.arcsinh(SLOPE[0] * kappa / kappa_of("logit") / kappa))
     population = ItemPopulation(

@@ -435,7 +435,7 @@ def _settled_result(
     items: FittedItems,
     standard_errors: StandardErrors | None,
 ) -> IRTFit:
-    """Return items fitted jointly with their distribution."""
+    """Return the result of a fit that estimated items jointly with their prior distribution."""
     abilities = settled.abilities
     posterior = abilities.posterior(settled.parameters[None])
     missing = abilities.missing(settled.parameters, posterior)

@@ -1,4 +1,4 @@
-r"""Posteriors of abilities from answers that are read in ranges, and statistics of items.
+r"""Posteriors of abilities and statistics of items, from answers read in ranges of rows.
 
 Items are the rows of a `CellTable`; their cells are read twice per step. The first data pass sums
 the log-likelihood of each respondent at its own K nodes,

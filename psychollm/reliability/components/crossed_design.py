@@ -177,7 +177,7 @@ class CellCounts:
 
     @property
     def degrees_of_freedom(self) -> FloatArray:
-        """Numbers of levels minus degrees of freedom of nested effects, at least 1 (effects,)."""
+        """Degrees of freedom of each effect, at least 1 (effects,)."""
         effects, freedom = self.design.effects, np.zeros(self.levels.size)
         for row, effect in enumerate(effects):
             within = sum(freedom[i] for i in range(row) if effects[i] < effect)
@@ -187,7 +187,7 @@ class CellCounts:
 
 @dataclass(frozen=True, slots=True)
 class Profiles:
-    """Scores of each level of one facet, projected on the strata of the other facets (2)."""
+    """Scores of each level of a facet, projected on the strata of other facets as in (2)."""
 
     parts: tuple[FloatArray, ...]  # projections on each stratum (levels, contrasts)
     order: tuple[int, ...]  # index of each sum of squares among the design's effects
@@ -233,7 +233,7 @@ class Profiles:
 
 
 def _strata(rest: FloatArray) -> list[FloatArray]:
-    """Return scaled projections (2) on the strata of the other facets (levels, contrasts)."""
+    """Return scores projected on the strata of other facets, as in (2) (levels, contrasts)."""
     n = rest.shape[0]
     if rest.ndim == 2:
         mean = rest.mean(axis=1, keepdims=True)

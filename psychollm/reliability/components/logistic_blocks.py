@@ -1,4 +1,4 @@
-r"""Mode of the effects of a crossed logistic model at given standard deviations.
+r"""Mode of the effects in a crossed logistic model, given their standard deviations.
 
 Levels of models in domains are :math:`a_d = \mu 1 + A s + R z_d` with standard normal s (models
 and families) and :math:`z_d` (the domain, and models within it),
@@ -119,7 +119,7 @@ class Design:
         return np.concatenate([models, sd.family * one_hot(self.families)], axis=1)
 
     def local(self, sd: Deviations) -> FloatArray:
-        """Return matrix R of (1); without domains, the columns of domain effects are omitted."""
+        """Return matrix R of equation (1); without domains, it has no columns."""
         if 2 not in self.active:
             return np.zeros((self.n_models, 0))
         own = sd.model_domain * np.eye(self.n_models)

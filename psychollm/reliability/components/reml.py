@@ -31,11 +31,11 @@ at zero. With one or two degrees of freedom, the expected information can differ
 observed information, so that scoring converges slowly. In such cases, Newton steps with numerical
 differences of (3) are used instead.
 
-In (2), local and global effects have the same indicators. Let A be a set of the other facets, and
-:math:`W_A` the indicators of its levels among the cells of a block (a column of ones for the empty
-set). The effect of A together with the blocks has the covariance :math:`\sigma^2 W_A W_A^\top`
-within each block. The effect of A alone has the same covariance over all blocks. All terms of (2)
-and (3) then follow from
+In equation (2), local and global effects have the same indicators. Let A be a set of the other
+facets, and :math:`W_A` the indicators of its levels among the cells of a block (a column of ones
+for the empty set). The effect of A together with the blocks has the covariance :math:`\sigma^2 W_A
+W_A^\top` within each block. The effect of A alone has the same covariance over all blocks. All
+terms of (2) and (3) then follow from
 
 .. math:: H = W^\top B^{-1} W, \qquad h = W^\top B^{-1} y, \qquad W = [W_A]_A,            \quad (4)
 

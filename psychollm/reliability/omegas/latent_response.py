@@ -119,7 +119,7 @@ def count_pairs(values: FloatArray, weights: FloatArray) -> Counts:
 def fit_one_factor(
     counts: Counts, estimator: Estimator = "pairwise", start: FloatArray | None = None
 ) -> OneFactor | None:
-    """Fit one factor to pair counts; return None if fewer than three items vary together."""
+    """Fit one factor to pair counts; return None if fewer than three items have variance."""
     joint, yes, n = counts
     tau, rate = np.empty(joint.shape), np.empty(joint.shape)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -265,7 +265,7 @@ def krippendorff(ratings: Ratings, metric: Distance) -> Coefficient:
 
 
 def ratio_distances(values: FloatArray) -> FloatArray:
-    """Return squared ratio distances (3) of values (categories, categories)."""
+    """Return squared ratio distances between the values of categories, by equation (3)."""
     if (values < 0).any():
         msg = (
             f'category {values.min():g} is negative, but metric="ratio" needs a true zero: use '

@@ -248,7 +248,7 @@ def _item_estimate(
     on: Scale,
     *cases: tuple[BoolArray, Reason],
 ) -> Estimate:
-    """Return the estimate of one of the two item statistics (1)."""
+    """Return the estimate of one of the two item statistics in equation (1)."""
     part = replicates.each(slice(None), column)
     few = scale.n_items < 2 + column
     undefined = Reason.ONE_QUESTION if few else scale.reason or Reason.NO_VARIANCE

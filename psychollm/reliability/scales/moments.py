@@ -66,7 +66,7 @@ def item_moments(values: FloatArray, counts: FloatArray) -> ItemMoments:
 
 
 def covariance(values: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return covariances of items in one resample of rows; pairwise (2) if scores are missing."""
+    """Return covariances of items in a resample of rows, by (2) if scores are missing."""
     # Covariances of a zero-variance item are 0; covariances of items with fewer than two common
     # rows are NaN.
     return centred_covariance(centred_items(values), counts)

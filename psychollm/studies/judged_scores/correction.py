@@ -241,7 +241,7 @@ def within_bounds(table: Labelled, values: FloatArray) -> FloatArray:
 
 
 def margins_of(table: Labelled, found: Fit, level: float, *, at_once: bool = False) -> FloatArray:
-    """Return the lower and upper margins of the interval (3) of each score (2, models).
+    """Return each score's margins below and above its value (2, models), by interval (3).
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ def _t(found: Fit, level: float) -> FloatArray:
 
 
 def _variance(found: Fit) -> FloatArray:
-    """Return the variance of a score; the variance added for wrong labels counts twice."""
+    """Return the variance of a score, in which the part added for wrong labels is doubled."""
     own = np.diagonal(found.covariance) - found.predictions
     return np.asarray(own + (own - found.variance))
 

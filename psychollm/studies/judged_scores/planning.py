@@ -1,7 +1,7 @@
 r"""Plan how many and which answers people must label for a given margin of error.
 
-Labels have the variance :math:`v_{mk}` about their prediction within verdict k of model m. With N
-answers, n randomly chosen labels give a score the variance :math:`\bar v_m (1 / n - 1 / N)`.
+Within verdict k of model m, labels have the variance :math:`v_{mk}` around their prediction. With
+N answers, n randomly chosen labels give a score the variance :math:`\bar v_m (1 / n - 1 / N)`.
 Labels are most informative where the judge is unsure. Equation (1) gives the inclusion
 probabilities:
 
@@ -78,7 +78,7 @@ class LabelPlan(Result):
         )
 
     def to_label(self) -> "pd.Series":
-        """Return the inclusion probability of each question in descending order."""
+        """Return the inclusion probabilities of the questions, the largest first."""
         import pandas as pd
 
         chances = pd.Series(self.probability, list(self.questions), name="probability")

@@ -63,7 +63,7 @@ class Deployment(Result):
 
 
 def register_deployment(panel: Panel, traces: Traces, keep: BoolArray, threshold: int) -> None:
-    """Add to the panel the sums for right and wrong answers in the traces selected by `keep`."""
+    """Register sums over selected traces: all, with right answers and with wrong answers."""
     correct = traces.numbers["correct"]
     for name, codes in traces.codes.items():
         known = keep & np.isfinite(codes) & np.isfinite(correct)

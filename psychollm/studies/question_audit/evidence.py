@@ -83,7 +83,7 @@ class Picked:
 
 
 def likelihoods(picked: Picked, spread: float, alpha: float) -> FloatArray:
-    """Return log-likelihoods of soundness and of each fault at each mean (means, questions, 5)."""
+    """Return log-likelihoods of no fault and of each fault (means, questions, 5)."""
     sound, harder = _known(picked.place == 0, picked, spread, (0.0, UNCLEAR))
     if picked.binary:
         several, unclear = sound, harder

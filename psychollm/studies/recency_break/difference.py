@@ -173,7 +173,7 @@ class Breaks:
     def fitted(
         self, row: int, cut: int, level: float
     ) -> tuple[float, FloatArray, float, FloatArray]:
-        """Return the break, its interval, the raw difference, and numbers of questions."""
+        """Return the change at the date, its interval, the raw difference, and question counts."""
         known = self.there[row]
         after = (self.place > cut)[known].astype(np.float64)
         sides = np.array([float((1.0 - after).sum()), float(after.sum())])

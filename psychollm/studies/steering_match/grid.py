@@ -15,8 +15,8 @@ the steered log odds.
 
 .. math:: \ell = \max_{c \ge 0} \sum_q w_q \log \sigma\{(2 y_q - 1)\, c\, L_q(\alpha)\}. \quad (2)
 
-The curve has no intercept, because the strength moves the threshold. Log odds are interpolated
-linearly between strengths of the table; answers are not interpolated.
+The curve has no intercept, because the steering strength already shifts the threshold. Log odds
+are interpolated linearly between strengths of the table; answers are not interpolated.
 
 The best strength is usually on a plateau: answers change one question at a time, so many
 neighbouring strengths agree equally well.
@@ -84,7 +84,7 @@ def _nearest_zero(best: BoolArray, strengths: FloatArray) -> IntArray:
 
 
 def _runs(best: BoolArray, strengths: FloatArray, ties: Ties) -> tuple[IntArray, IntArray]:
-    """Return the first and last index of the chosen run of best strengths."""
+    """Return the first and last index of the chosen range of best strengths."""
     rows, n = best.shape
     places = np.arange(n)
     before = np.concatenate([np.zeros((rows, 1), dtype=np.bool_), best[:, :-1]], axis=1)

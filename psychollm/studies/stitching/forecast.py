@@ -129,7 +129,7 @@ def _line_known(teller: Foreteller, year: float) -> Known:
 def _ahead(
     teller: Foreteller, year: float, level: float, widen: float, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Return scores of a typical model at a date and of the best model by then (2, benchmarks)."""
+    """Return scores (2, benchmarks) at a date: a typical model and the best model by then."""
     told = teller.foretold(_line_known(teller, year), level=level, rng=rng, widen=widen)
     # Releases are assumed to continue at the rate of the year before the latest model.
     scale, scores = teller.scale, teller.scores

@@ -12,8 +12,9 @@ of the uncertainty of abilities to the product of two residuals.
                         {(N_{bc} + \kappa) \, s_b s_c}.                                   \quad (2)
 
 The sum is over the :math:`N_{bc}` models with scores in both benchmarks, and :math:`s_b` is the
-root mean square of the residuals. A number :math:`\kappa` of models without correlation shrinks
-the estimate towards zero. Negative eigenvalues of the correlation matrix are removed.
+root mean square of the residuals. The constant :math:`\kappa`, which acts like additional models
+without correlation, shrinks the estimate towards zero. Negative eigenvalues of the correlation
+matrix are removed.
 
 References
 ----------
@@ -67,7 +68,7 @@ def related(scale: Scale, scores: ScoreTable, found: Posterior) -> FloatArray:
 def carried(
     correlations: FloatArray, given: IntArray, of: IntArray, residual: FloatArray
 ) -> FloatArray:
-    """Return the means of residuals (draws, of), given the residuals in other benchmarks."""
+    """Return expected residuals (draws, of), given the residuals in other benchmarks."""
     # A score in a benchmark of `given` is predicted as a new run of it, from the ability only.
     both = np.where(np.isin(of, given), 0.0, correlations[np.ix_(given, of)])
     share = np.linalg.solve(correlations[np.ix_(given, given)], both)

@@ -21,7 +21,7 @@ Abilities have variance 1 around a linear trend in the release date. The priors 
 :math:`\log a_{b1}` and loadings are centred at their means over benchmarks. Variances, means and
 dispersions are updated from the posterior by EM. The posterior is normal around the maximum
 (Laplace), with the expected curvature of the quasi-likelihood (3). The dispersion of a benchmark
-is shrunk towards the dispersion of all benchmarks, with the weight of `FEW` scores.
+is shrunk towards the dispersion of all benchmarks, which has the weight of `FEW` scores.
 
 Given the parameters of benchmarks, models are independent. Eliminating the models' block of the
 curvature (Schur) makes the cost of a step proportional to the number of models times the squared
@@ -210,7 +210,7 @@ def _from_scratch(scores: ScoreTable, middle: float) -> Scale:
 
 
 def _with_another(scale: Scale, scores: ScoreTable) -> Scale:
-    """Return starting values with one more ability, the first component of the residuals."""
+    """Return starting values with one more ability: the residuals' first principal component."""
     p = expit(_eta(scale.abilities, scale.curves))
     residual = np.nan_to_num(scores.value - p) / np.sqrt(unit_variance(p) * scale.scatter)
     left, _, right = np.linalg.svd(np.where(scores.known, residual, 0.0), full_matrices=False)

@@ -218,7 +218,7 @@ def checked_scores(
 
 
 def _of_benchmarks(n: Any, table: Table) -> FloatArray:
-    """Return numbers of items per score from one number per benchmark."""
+    """Return the number of items of every score, given one number per benchmark."""
     each = unit_numbers(n, table.questions, argument="n", kind="benchmark")
     return np.tile(each, (len(table.models), 1))
 

@@ -91,7 +91,7 @@ def expected(votes: Votes, state: State, nodes: tuple[FloatArray, FloatArray]) -
 
 
 def _of_voters(votes: Votes, state: State) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the term that discrimination multiplies, the added term, and the votes."""
+    """Return the term multiplied by discrimination, the additive term, and the votes."""
     delta, added = _differences(votes, state)
     return delta, np.broadcast_to(added, delta.shape).copy(), np.ascontiguousarray(votes.wins)
 

@@ -116,7 +116,7 @@ def _gains(
     multiple: float,
     part: IntArray,
 ) -> FloatArray:
-    """Return the proportion of the needed votes that a vote on each pair saves."""
+    """Return, for each pair, the proportion of the needed votes that one vote on it saves."""
     needed = variance * multiple**2 / np.maximum(gap**2, 1e-3 * variance)
     open_ = _open(i, j, needed, part)
     weight = needed[open_]

@@ -24,8 +24,8 @@ def expected_chances(
     """Return the probabilities (n, 3) of left, tie and right for pairs.
 
     Discrimination multiplies `delta` (n,); `added` (n,) is added to the log odds; `spread` (n,) is
-    the standard error of `delta`. Effects (voters, 3) have the root covariances `roots`; `voter`
-    (n,) is the index of each vote's voter.
+    the standard error of `delta`. The array `roots` has the roots of the covariances of effects
+    (voters, 3); `voter` (n,) is the index of each vote's voter.
     """
     m = _NODES if delta.size <= _MANY else 3
     x, w = np.polynomial.hermite_e.hermegauss(m)

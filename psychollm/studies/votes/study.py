@@ -196,7 +196,7 @@ def _votes(ballot: Ballot) -> tuple[Votes, IntArray, IntArray]:
 
 
 def _own(ballot: Ballot) -> tuple[IntArray, IntArray]:
-    """Return each vote's set of deviations (-1 for none), and the voter or kind of each set."""
+    """Return each vote's set of deviations (-1: none), and the voter or kind of each set."""
     n, k = ballot.left.size, len(ballot.models)
     none = np.full(n, -1, dtype=np.int64), np.empty(0, dtype=np.int64)
     if len(ballot.kinds) > 1:
@@ -274,7 +274,7 @@ def _result(
 
 
 def _reordered(errors: Errors, first: IntArray, scale: float, of_scale: FloatArray) -> Errors:
-    """Return the errors in another order of the models, on the scale of a typical prompt."""
+    """Return the errors with reordered models, rescaled to the scale of a typical prompt."""
     return Errors(
         clusters=tuple(scale * one[:, first] for one in errors.clusters),
         shares=tuple(tuple(one[np.ix_(first, first)] for one in known) for known in errors.shares),

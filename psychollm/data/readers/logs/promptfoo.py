@@ -2,12 +2,13 @@
 
 The JSONL form has the same results, one per line, without the name and the time of the run.
 
-The label of the provider names the respondent; several prompts count as several configurations. A
-question is identified by the variables and assertions of a test, because ``--repeat`` gives each
-repeat a separate index. The scorers are ``success`` (all assertions passed), ``score`` if it
-differs from ``success``, and each named metric. A failed call is a missing answer, not a wrong
-answer. Model-graded assertions are judges, named by their metric or type, such as ``llm-rubric``.
-The verdicts of judges are parts of ``success`` and are returned only on request.
+The provider's label becomes the respondent's label; several prompts count as several
+configurations. A question is identified by the variables and assertions of a test, because
+``--repeat`` gives each repeat a separate index. The scorers are ``success`` (all assertions
+passed), ``score`` if it differs from ``success``, and each named metric. A failed call is a
+missing answer, not a wrong answer. Model-graded assertions are judges, named by their metric or
+type, such as ``llm-rubric``. The verdicts of judges are parts of ``success`` and are returned only
+on request.
 """
 
 import json
