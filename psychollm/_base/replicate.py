@@ -175,7 +175,7 @@ def _parallel(who: Workers, ahead: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Direct:
-    """Maker of joblib calls for workers that share the caller's memory."""
+    """Callable that creates joblib calls for workers that share the caller's memory."""
 
     function: Callable[[Any], Any]
 

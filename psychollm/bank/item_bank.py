@@ -296,8 +296,8 @@ class ItemBank(CalibratedQuestions):
         Returns
         -------
         Plan
-            Numbers and margins for a weak, a median and a strong model of the bank (quantiles .1,
-            .5 and .9).
+            Numbers of questions and margins of error for a weak, a median and a strong model of
+            the bank (quantiles .1, .5 and .9).
 
         Examples
         --------

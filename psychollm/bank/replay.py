@@ -30,7 +30,7 @@ class Replay(Result):
     design : tuple of str
         Name of the design.
     target : tuple of str
-        Number of questions, or margin of error at which sessions stopped.
+        Stopping rule of the sessions: number of questions, or margin of error.
     rmse, bias, bias_se : ndarray of shape (rows,)
         Root mean square error and bias of the estimated scores, with the standard error of the
         bias over models.

@@ -153,7 +153,7 @@ class Watch:
         return pd.DataFrame(self._looks, columns=columns)
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Plot the evidence by look with `psychollm.plots.plot_watch`."""
+        """Plot the evidence after each look with `psychollm.plots.plot_watch`."""
         return drawn_by("plot_watch")(self, ax=ax)
 
     def summary(self) -> str:
@@ -224,7 +224,7 @@ def begin_watch(bank: CalibratedQuestions, baseline: Any, alpha: float) -> Watch
 
 
 def resumed_watch(bank: CalibratedQuestions, path: str | PathLike[str]) -> Watch:
-    """Return the watch that a file contains."""
+    """Return the `Watch` whose state is stored in a file."""
     state = read_state(path, "watch", bank.digest)
     gaps = ("score", "baseline")
     try:

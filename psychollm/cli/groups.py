@@ -124,7 +124,7 @@ def group_call(name: str, value: str, unit: "Unit", reading: Call) -> Call:
 
 
 def groups_call(command: Any, by: str, of: "Axis") -> Call:
-    """Return the Python call that reads the group of each question or model of the input."""
+    """Return the Python call that reads the group of each question, or of each model."""
     if command.of_logs or Path(by).is_file():
         reading = command.reading_of(command.inputs, command.kept)
         return group_call("groups", by, "question" if of == "questions" else "model", reading)

@@ -1,4 +1,4 @@
-"""Sending of a plan's requests, with storage of the replies.
+"""Send the requests of a plan and store the replies.
 
 After one interrupt (Ctrl-C), the client sends no more requests, waits for the requests in flight,
 and reports the result. After a second interrupt, the client abandons the requests in flight.

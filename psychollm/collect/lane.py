@@ -74,7 +74,7 @@ class Allowance:
     free_at: float = field(default=-1e18)  # time from which all units taken so far are available
 
     def take(self, units: float, *, now: float) -> float:
-        """Take units, and return the number of seconds until these units are available."""
+        """Reserve units, and return the number of seconds until these units are available."""
         if self.per_minute is None:
             return 0.0
         wait = max(self.free_at - now - self.saved_seconds, 0.0)

@@ -80,7 +80,7 @@ def is_secret(text: str) -> bool:
 
 
 def named_in(*settings: Any) -> set[str]:
-    """Return the names of the variables that settings refer to."""
+    """Return the names of the environment variables to which settings refer."""
     return {name for text in _texts(settings) for name in _REFERENCE.findall(text)}
 
 

@@ -1,8 +1,8 @@
 """Long tables in Parquet, Arrow, pandas, polars, DuckDB and Dask, read in batches.
 
 Every source is read as Arrow batches with three columns; one batch at a time is in memory. Parquet
-files are divided into row groups, which several workers may read. Sources other than Parquet files
-are read sequentially, and select the columns themselves.
+files are divided into row groups, which several workers may read. Other sources are read
+sequentially, and their own engines select the columns.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence

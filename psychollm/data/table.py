@@ -288,7 +288,7 @@ _NOT_A_CODE = (
 
 
 def meanings(codes: Mapping[Any, int]) -> dict[Any, float]:
-    """Check the mapping of values to codes and return it with floats, NaN for missing values."""
+    """Check the mapping of values to codes, and convert codes to floats (NaN for missing)."""
     try:
         return {
             value: np.nan if is_missing_value(code) else float(code)

@@ -106,8 +106,8 @@ def max_t(value: Any, draws: Any, *, df: Any = None, level: float = 0.95) -> Max
         Estimates in the resamples; NaN draws are ignored. A stable quantile needs several thousand
         resamples.
     df : float or array_like (m,), optional
-        Degrees of freedom of the standard errors (2): number of questions or clusters minus one.
-        By default, standard errors are treated as known.
+        Degrees of freedom of the standard errors, used in equation (2): number of questions or
+        clusters minus one. By default, standard errors are treated as known.
     level : float
         Simultaneous coverage of the intervals, between 0 and 1.
 

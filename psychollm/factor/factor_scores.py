@@ -9,12 +9,12 @@ uniquenesses and R the correlations. Scores are :math:`Z W` for standardised var
 .. math:: W_{\text{ten Berge}} = R^{-1/2} C \Phi^{1/2}, \qquad
           C = Y (Y^\top Y)^{-1/2},\; Y = R^{-1/2} \Lambda \Phi^{1/2} .                    \quad (2)
 
-Regression scores have the smallest error. Bartlett's scores are unbiased for a given unit. Ten
-Berge's scores have the same correlations as the factors. Posterior means (EAP) are based on a
-model of binary answers instead of standardised values. The determinacy of a factor is its
-correlation with its regression score, :math:`\sqrt{(\Phi\Lambda^\top R^{-1}\Lambda\Phi)_{jj}}`. If
-the determinacy is below about .9, units with equal answers may have very different values of the
-factor.
+Regression scores have the smallest error. Bartlett's scores are unbiased: for a unit with given
+factor values, their expectation equals these values. Ten Berge's scores have the same correlations
+as the factors. Posterior means (EAP) are based on a model of binary answers instead of
+standardised values. The determinacy of a factor is its correlation with its regression score,
+:math:`\sqrt{(\Phi\Lambda^\top R^{-1}\Lambda\Phi)_{jj}}`. If the determinacy is below about .9,
+units with equal answers may have very different values of the factor.
 
 A variable with loadings :math:`\lambda` and threshold :math:`\tau` is answered yes if its latent
 response exceeds the threshold. Given the factors f, the probability of a yes is

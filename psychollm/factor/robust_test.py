@@ -50,7 +50,7 @@ class Quadratic(NamedTuple):
     trace_squared: float  # t2
 
     def corrected(self, test: RobustTest) -> tuple[float, float]:
-        """Return the corrected statistic (2) and its degrees of freedom."""
+        """Return the test statistic corrected by equation (2), and its degrees of freedom."""
         T, d, first, second = self
         if test == "standard" or d == 0:
             return T, float(d)

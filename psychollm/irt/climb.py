@@ -8,11 +8,11 @@ about a common shift. SQUAREM (Varadhan & Roland, 2008) extrapolates pairs of st
 that would lower the objective is shortened.
 
 Newton steps use the observed information. The information matrix is recomputed only after a step
-that reduces the gradient by less than a factor of about 30. Near the optimum, one matrix serves
-several steps. Far from an optimum, for example in a 3PL without priors, the matrix may not be
-positive definite. If the matrix is not positive definite, only part of the missing information due
-to unknown abilities is subtracted. Without any subtraction, the result is a Fisher scoring step of
-EM.
+that reduces the gradient by less than a factor of about 30. Near the optimum, one information
+matrix therefore serves several Newton steps. Far from an optimum, for example in a 3PL without
+priors, the matrix may not be positive definite. If the matrix is not positive definite, only part
+of the missing information due to unknown abilities is subtracted. Without any subtraction, the
+result is a Fisher scoring step of EM.
 
 The function `ascend` iterates Newton and EM steps until convergence. The argument of `ascend` is a
 likelihood on given nodes (`OnNodes`), for one group (`OneGrid`) or several groups

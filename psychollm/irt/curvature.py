@@ -44,7 +44,7 @@ BATCH = 2**22  # cells of posteriors in memory at a time
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Terms of (1): blocks of complete information, the missing information, and mean scores."""
+    """Terms of equation (1): complete-data blocks, missing information, and mean scores."""
 
     # In the dense form, `missing` is (Jp, Jp) and `scores` are products (Jp, Jp) of mean scores.
     # In the low-rank form, `missing` is V (Jp, r) and `scores` are mean scores times root

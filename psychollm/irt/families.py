@@ -187,7 +187,7 @@ class Family(ABC):
 
     @abstractmethod
     def step_intercepts(self, parameters: FloatArray) -> FloatArray:
-        """Return the intercepts of the steps between answers (J, C - 1)."""
+        """Return the intercepts of the steps between neighbouring answer categories (J, C - 1)."""
 
     @abstractmethod
     def even_odds(self, parameters: FloatArray) -> FloatArray:
@@ -195,7 +195,7 @@ class Family(ABC):
 
     @abstractmethod
     def columns(self, parameters: FloatArray, covariance: FloatArray, held: BoolArray) -> Columns:
-        """Return estimates and standard errors by attribute name; NaN where `held` (J, p)."""
+        """Return estimates and standard errors by attribute name; NaN where `held` is True."""
 
 
 ASYMPTOTES = ("guessing", "upper")  # in the order of the parameters

@@ -113,7 +113,7 @@ class Expected(Generic[A]):
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Normal posteriors of items in coordinates (1), and their population."""
+    """Normal posteriors of items in the coordinates of equation (1), and the items' population."""
 
     mean: FloatArray  # (J, q)
     covariance: FloatArray  # (J, q, q)

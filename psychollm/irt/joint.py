@@ -72,7 +72,7 @@ class JointCovariance(Result):
         return np.asarray(np.sqrt(np.diagonal(self.covariance)))
 
     def wald(self, contrasts: ArrayLike, value: ArrayLike = 0.0) -> WaldTest:
-        """Test linear contrasts of the parameters with the Wald test (1).
+        """Test linear contrasts of the parameters with the Wald test of equation (1).
 
         Parameters
         ----------

@@ -1,8 +1,8 @@
 r"""Inverse information for many items and few respondents, without forming the matrix.
 
-The information is :math:`I = D - V V^T` (`psychollm.irt.curvature`, (2)). With r columns in V and
-J blocks of p parameters in D, solving takes :math:`O(J p r^2)` operations. A slope shared by all
-items adds a row and a column:
+The information is :math:`I = D - V V^T` (equation (2) of `psychollm.irt.curvature`). With r
+columns in V and J blocks of p parameters in D, solving takes :math:`O(J p r^2)` operations. A
+slope shared by all items adds a row and a column:
 
 .. math:: \begin{pmatrix} A & b \\ b^T & c \end{pmatrix}, \qquad
           A = D_\psi - V_\psi V_\psi^T, \quad b = D_{\psi a} - V_\psi V_a, \quad

@@ -268,7 +268,7 @@ class PartialCredit(_LogLinear):
         return self._started(shares, signs, np.ones(1), float(self._credit[-1]))
 
     def step_design(self) -> FloatArray:
-        """Return the matrix (C - 1, C - 1) from intercepts to differences per unit of credit."""
+        """Return the matrix that converts intercepts to their differences per unit of credit."""
         size = self.n_categories - 1
         design = np.eye(size) - np.diag(np.ones(size - 1), -1)
         return np.asarray(design / np.diff(self._credit)[:, None])

@@ -31,7 +31,7 @@ AT_ONCE = 2000  # items per block
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Slopes and intercepts of the item curves (1), shape (items,)."""
+    """Slopes and intercepts (items,) of the item curves in equation (1)."""
 
     slope: FloatArray
     intercept: FloatArray

@@ -124,7 +124,7 @@ def norms_along(
     kind: int,
     out: FloatArray,
 ) -> None:
-    """Fill `out` (resamples, scales) with norms (2) of the gaps in equation (3)."""
+    """Fill `out` (resamples, scales) with norms, by equation (2), of the gaps in equation (3)."""
     # `shape` and `share` (bins,) are c_b and s_b of the sample. `noise` (resamples, bins) is the
     # second term of (3), which is NaN in a resample without answers.
     for row in range(noise.shape[0]):

@@ -36,7 +36,7 @@ def _exceedances(thresholds, upper):
 
 @njit
 def score_covariances(thresholds, correlation, out):
-    """Fill `out` (k, k) with covariances (1) for thresholds (k, C); missing thresholds are NaN."""
+    """Fill `out` (k, k) with the covariances of equation (1); NaN marks missing thresholds."""
     # The diagonal uses the diagonal of `correlation`: 1 gives variances, and a communality gives
     # the covariance with a parallel item. The result is NaN where a correlation is NaN.
     k, n_cuts = thresholds.shape

@@ -43,7 +43,7 @@ SPACING = 6e-6
 
 @njit
 def _end(t, z, rho, spread):
-    """Return v of equation (1), D (the density times v'), and the derivative of D by rho."""
+    """Return v of equation (1), D (the density times v'), and the derivative dD / d rho."""
     if not math.isfinite(t):
         return t, 0.0, 0.0
     room = spread * spread

@@ -205,7 +205,7 @@ def _from_quadrant(small, opposite, c, d, a, b):
 
 @njit
 def correlation_at(t, sign):
-    """Return r and 1 - |r| of a half angle."""
+    """Return r and 1 - |r| from the half-angle variable t of equation (2)."""
     square = 1.0 + t * t
     return sign * (1.0 - t) * (1.0 + t) / square, 2.0 * t * t / square
 

@@ -123,7 +123,7 @@ def voter_means(ends, votes, nu, prior, rule, posterior, scores, moments):
     posterior : tuple of ndarray (voters, 3), (voters, 3, 3)
         Modes and roots.
     scores : ndarray (3, votes)
-        Arrays that are overwritten with mean derivatives by delta, by b and by the log tie
+        Arrays that are overwritten with mean derivatives with respect to delta, b and the log tie
         parameter.
     moments : ndarray (voters, 3)
         Array that is overwritten with mean squares of the effects.

@@ -38,7 +38,7 @@ def steer(
     Parameters
     ----------
     model : transformers.PreTrainedModel
-        Causal model, not in training mode. The model is not copied, wrapped or changed.
+        Causal language model in evaluation mode. The model is not copied, wrapped or changed.
     direction : Direction
         Direction to add, multiplied by the dose. If the direction has length one, ``0.2 *
         direction`` adds a fifth of the mean norm of the state.
@@ -51,7 +51,7 @@ def steer(
     Yields
     ------
     transformers.PreTrainedModel
-        The same model, steered within the context.
+        The same model; hooks steer it until the context ends.
 
     Raises
     ------
@@ -170,7 +170,7 @@ class Columns:
         return bool((ids[:, : self._width] == old).all())
 
     def _start(self, fed: Any, ids: Any, past: int, mask: Any) -> None:
-        """Record the current pass as a new prompt."""
+        """Store the state of the current forward pass as a new prompt."""
         t = torch()
         self._width = past + fed.shape[1]
         self._prompt = ids if ids is not None and not past else None

@@ -17,8 +17,8 @@ at most a few thousandths of a bit. The corrected estimate may be negative. If t
 `n_bins` distinct confidences, they are pooled into `n_bins` groups of about equal size; ties are
 not split.
 
-The standard error combines two parts. The first part is the standard error of the mean pointwise
-information (2).
+The standard error combines two parts. The first part is the standard error of the mean of the
+pointwise information in equation (2).
 
 .. math:: \psi_i = \log_2 \frac{n \, n_{y_i g_i}}{n_{y_i} n_{g_i}} - I(Y; C).             \quad (2)
 

@@ -133,7 +133,8 @@ def calibration_error(
     confidence, correctness : array_like (models, questions)
         Stated probability of being correct, and correctness (1, 0 or a value between 0 and 1).
     norm : {"l1", "l2", "max", "average"}
-        Norm of the gaps: ECE, RMSCE, MCE or ACE (1), respectively.
+        Norm of the gaps in equation (1): "l1" gives the ECE, "l2" the RMSCE, "max" the MCE and
+        "average" the ACE.
     bins : {"auto", "width", "mass", "discrete", "sweep"}
         "auto" makes each distinct confidence a bin if a model states at most 20 values, and uses
         bins of equal width otherwise. "mass" makes bins with equal numbers of answers; ties are

@@ -305,7 +305,7 @@ def confidence_gate(
         Probability that the error rate above the threshold is at most `at_most`. With a certainty
         of .9, a gate has an error rate above `at_most` with a probability of at most 10 %.
     groups : array_like or mapping (questions,), optional
-        Group of each question, such as its domain; each group has its own gate.
+        Group of each question, such as its domain; each group has its own threshold.
     clusters : array_like or mapping (questions,), optional
         Cluster of each question, such as its passage. Clustered answers are dependent, so they
         count as fewer independent answers.

@@ -14,8 +14,8 @@ probability per answer, for :math:`n_1` correct and :math:`n_0` wrong answers at
 
 The score is Dawid's prequential log score and, with c = 0, the code length of Krichevsky and
 Trofimov. The score is proper: if accuracy has the assumed prior, stating f minimises the expected
-loss. As c increases, this score converges to the ordinary log score. With a finite c, the answers
-correct small errors of confidence, so that small errors increase the score only slightly. Clipping
+loss. As c increases, this score converges to the ordinary log score. With a finite c, predictions
+adapt to the answers, so that small errors of confidence increase the score only slightly. Clipping
 is not required, because all answers have positive probability under the prior.
 
 In resamples, copies of the same answer would predict each other. The score of a resample is

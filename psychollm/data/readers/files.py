@@ -162,9 +162,9 @@ def read_table(
         "transposed" file has a line per question, and a "long" file has a line per answer. With
         "auto", a file is long if `question` or `value` is given, or if the header has usual names
         ("model", "llm", "person", ...; "question", "item", ...; "score", "value", "correct",
-        "response", ...). A file that is not long is read as transposed, with a warning, if its
-        first column has a usual name for questions. Files that are neither long nor transposed are
-        read as wide.
+        "response", ...). A file that is not in long format is read as transposed, with a warning,
+        if its first column has a usual name for questions. Files that are neither long nor
+        transposed are read as wide.
     model : str, optional
         Column with the labels of the models, by default the first column of a wide file, or the
         column with a usual name in a long file.

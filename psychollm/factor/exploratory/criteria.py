@@ -124,7 +124,7 @@ def _family(name: str, weight: Callable[[int, int], float], *, oblique: bool) ->
 
 
 def geomin(epsilon: float = 0.01, *, oblique: bool = True) -> Criterion:
-    """Return the geomin criterion (5), which is small if every row has a loading near zero."""
+    """Return the geomin criterion of equation (5): small if each row has a loading near zero."""
     # A small epsilon leads to simpler loadings and more local minima.
     if not epsilon > 0.0:
         msg = f"epsilon={epsilon!r} must be positive"

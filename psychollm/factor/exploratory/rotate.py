@@ -252,7 +252,7 @@ def permuted_fields(solution: Any, index: IntArray, turns: FloatArray) -> dict[s
 
 
 def _arranged(rotation: Rotation, criterion: Criterion) -> Rotation:
-    """Return factors by descending variance with positive sums; fixed factors do not change."""
+    """Order factors by variance and make column sums positive, unless the criterion fixes them."""
     if criterion.fixed:
         return rotation
     shares = rotation.shares.copy()

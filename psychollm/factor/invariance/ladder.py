@@ -81,7 +81,7 @@ class FitDifference(Result):
     cfi, rmsea, srmr : float
         Fit index of the smaller model minus fit index of the larger model.
     rmsea_d : float
-        RMSEA of the difference test (2).
+        RMSEA of the difference test, by equation (2).
     rmsea_d_interval : ndarray of shape (2,)
         90 % interval of `rmsea_d`.
     test : str

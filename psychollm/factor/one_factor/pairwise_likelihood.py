@@ -10,10 +10,10 @@ residual joint count of a pair is a sum over questions of
           \qquad a_{ij} = \partial P_{ij} / \partial p_i = P(x_j > \tau_j \mid x_i = \tau_i).
                                                                                      \quad (1)
 
-The last two terms of (1) account for estimated thresholds. With weights :math:`W_{ij} = \phi_2
-H_{ij} \lambda_j` the score of a question is :math:`u_{iq} = \sum_j W_{ij} e_{ij,q}`, and the
-covariance of the loadings is the sandwich :math:`A^{-1} (\sum_q u_q u_q^\top) A^{-1}`, where A is
-the expected information of all pairs.
+The last two terms of equation (1) account for the estimation of the thresholds. With weights
+:math:`W_{ij} = \phi_2 H_{ij} \lambda_j` the score of a question is :math:`u_{iq} = \sum_j W_{ij}
+e_{ij,q}`, and the covariance of the loadings is the sandwich :math:`A^{-1} (\sum_q u_q u_q^\top)
+A^{-1}`, where A is the expected information of all pairs.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ class ExploratoryPairwiseLikelihood(Expects, Result):
     Attributes
     ----------
     loadings : ndarray of shape (k, m)
-        Loadings, with columns by descending variance and positive sums; NaN for models without
-        information.
+        Loadings, with columns in descending order of variance and with positive column sums; NaN
+        for models without information.
     shares : ndarray of shape (m,)
         Mean squared loading of each factor.
     thresholds : ndarray of shape (k,)

@@ -66,7 +66,7 @@ class Item:
 
     @property
     def correct(self) -> int | str | None:
-        """Right number or letter; None for a free reply about a gap."""
+        """Right number or letter; None for free replies to questions that the rules leave open."""
         if self.statements:
             return next(one.letter for one in self.statements if one.claim is Claim.GAP)
         return self.answer

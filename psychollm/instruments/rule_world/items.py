@@ -91,7 +91,7 @@ def _chain(rng: np.random.Generator, last: Kind) -> World:
 
 
 def _all_rules(rng: np.random.Generator) -> World:
-    """Draw a row of two passers and a doubler, and a passer that faces a blocker."""
+    """Draw a world with two passers and a doubler in a row, and a passer that faces a blocker."""
     first, second, doubler, third, blocker = names = labels(rng, 5)
     units = [
         Unit(label=first, kind=Kind.PASSER, load=some(rng), faces=(second,)),

@@ -142,7 +142,7 @@ def _reaction(prompt: Prompt, last: _Last) -> Reading:
 
 
 def _names(word: re.Pattern[str], reply: str, end: str | None) -> str | None:
-    """Return the text that names the word: the marked line, or a sentence with a word of doubt."""
+    """Return the text that names the word: the answer line, or a sentence expressing doubt."""
     if end is not None and word.search(end):
         return end
     sentences = _SENTENCE.split(reply)

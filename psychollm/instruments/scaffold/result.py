@@ -68,7 +68,8 @@ class ScaffoldScores(Scores):
         Returns
         -------
         ndarray, shape (n_pairs, 2)
-            1 if the answer is right, 0 if not; the first column is without directions.
+            Correctness of each pair (1 = right, 0 = wrong): first without directions, then with
+            directions.
 
         Examples
         --------

@@ -113,7 +113,7 @@ class WageringScores(PartScores):
         return self.mean_gain - float(constant.max())
 
     def counts(self) -> tuple[IntArray, IntArray]:
-        """Return the counts that `meta_d_from_counts` accepts, with chosen lines as ratings.
+        """Return the counts for `meta_d_from_counts`, with the chosen payoff lines as ratings.
 
         Returns
         -------

@@ -7,10 +7,10 @@ probability of the answers does not depend on the ability:
                        - \log \gamma_{r_v}(S_v)\Big],                                  \quad (1)
 
 where :math:`\gamma` are the elementary symmetric functions of :math:`\exp(e_j)`. Respondents are
-grouped by the items they answered; scores of 0 or :math:`|S|` are uninformative. Function (1) is
-concave and does not change under a common shift of the items. Function (1) has a finite maximum if
-and only if the items are strongly connected by pairs i, j for which a respondent answered yes to i
-and no to j (Fischer, 1981).
+grouped by the items they answered; scores of 0 or :math:`|S|` are uninformative. The function in
+equation (1) is concave and does not change under a common shift of the items. The function has a
+finite maximum if and only if the items are strongly connected by pairs i, j for which a respondent
+answered yes to i and no to j (Fischer, 1981).
 
 References
 ----------

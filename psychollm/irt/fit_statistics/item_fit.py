@@ -274,7 +274,7 @@ def s_x2(fit: IRTFit, complete: IntArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _expected(others: FloatArray, curves: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the probability of each sum score and answer (S + 1, C): the numerator of (1)."""
+    """Return probabilities of sum scores and answers (S + 1, C), the numerator of equation (1)."""
     answers, size = curves.shape[0], others.shape[0]
     table = np.zeros((size + answers - 1, answers))
     for c in range(answers):

@@ -63,14 +63,14 @@ class Layout:
 
     @property
     def kept(self) -> BoolArray:
-        """Mask of the margins of answers that the items have."""
+        """Mask of the margins that involve only answer categories of their items."""
         i, j = self.pairs
         both = self.own_pair[i][:, :, None] & self.own_pair[j][:, None]
         return np.concatenate([self.own_single.ravel(), both.ravel()])
 
     @property
     def size(self) -> int:
-        """Number of margins, including answers that some items do not have."""
+        """Number of margins, including margins of answer categories that an item does not have."""
         return self.n_single + self.items * (self.items - 1) // 2 * int(self.pair.shape[0]) ** 2
 
     @property
@@ -98,7 +98,7 @@ def layout_of(statistic: Statistic, has_answer: BoolArray) -> Layout:
 
 
 def observed_margins(layout: Layout, codes: IntArray) -> FloatArray:
-    """Return the margins of complete answers (N, J)."""
+    """Return the margins (means and mean products) of complete answers (N, J)."""
     single = layout.single[:, codes].mean(axis=1).T  # (J, F)
     values = layout.pair[:, codes]  # (G, N, J)
     both = np.einsum("bni,dnj->ijbd", values, values, optimize=True) / codes.shape[0]

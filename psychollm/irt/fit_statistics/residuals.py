@@ -59,7 +59,7 @@ def answer_residuals(fit: IRTFit, responses: ResponsesLike) -> AnswerResiduals:
 
 
 def _moments(fit: IRTFit, parameters: FloatArray, at: FloatArray, codes: IntArray) -> FloatArray:
-    """Return terms of (1), and the residual and variance of the log probability, (5, n, J)."""
+    """Return terms of equation (1), and residual and variance of the log probability (5, n, J)."""
     logs = fit.family.log_probabilities(parameters, at)  # (J, C, n)
     p = np.exp(logs)
     scores = fit.family.answer_scores(parameters)[:, :, None]

@@ -1,4 +1,4 @@
-r"""Observed information by Louis's identity, its solutions and inverse blocks.
+r"""Observed information by Louis's identity, with solutions of linear systems and inverse blocks.
 
 .. math:: I = D - V^\top V, \qquad D = \mathrm{blockdiag}(B_1, \dots, B_J, C),         \quad (1)
 

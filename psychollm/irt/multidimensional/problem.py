@@ -214,7 +214,7 @@ def at(problem: Problem, place: Place, rule: Rule, modes: FloatArray) -> Point:
 
 
 def _by_correlations(problem: Problem, point: Point) -> FloatArray:
-    """Return the gradient (1) plus the gradient of the prior."""
+    """Return the gradient by equation (1) plus the gradient of the prior."""
     inverse = np.linalg.inv(point.place.correlation)
     n = problem.frequency.sum()
     second = n * point.moments(problem.frequency)[1]

@@ -7,11 +7,11 @@ and SD follow from the gradient by integration by parts,
 .. math:: \sum_j a_j \frac{\partial \ell}{\partial d_j} = \sum_i E \theta_i, \qquad
           \sum_j a_j \frac{\partial \ell}{\partial a_j} = \sum_i (E \theta_i^2 - 1),  \quad (1)
 
-where :math:`\ell` is the log-likelihood. With few nodes, the left sides of (1) are sums over
-thousands of items and have a far larger error than the right sides. Answers carry little
+where :math:`\ell` is the log-likelihood. With few nodes, the left sides of equations (1) are sums
+over thousands of items and have a far larger error than the right sides. Answers carry little
 information about the scale, so that the error of the left sides would shift it. `_on_scale`
-therefore adjusts the gradient so that (1) is true, in the directions in which the gradient changes
-under a shift and a stretch of the scale.
+therefore adjusts the gradient so that both equations (1) are true, in the directions in which the
+gradient changes under a shift and a stretch of the scale.
 
 If abilities are estimated precisely, items are coupled only through the mean and SD of abilities,
 and a few steps suffice. If abilities are estimated imprecisely, SQUAREM extrapolates the steps. A
@@ -157,7 +157,7 @@ class StreamedProblem:
 
 
 def _on_scale(seen: Seen, score: FloatArray, information: FloatArray) -> FloatArray:
-    """Return corrections of the scores (J, 2) after which (1) is true."""
+    """Return the corrections of the scores (J, 2) that make both equations (1) true."""
     slope, posterior = seen.parameters[:, 0], seen.posterior
     means, zero = posterior.means, np.zeros(slope.size)
     shift, stretch = np.stack([zero, slope], axis=1), np.stack([slope, zero], axis=1)

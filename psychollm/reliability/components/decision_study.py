@@ -5,9 +5,10 @@ variance of each effect by the number of averaged levels,
 
 .. math:: \sigma^2_e \Big/ \prod_{f \in e,\, f \ne \text{model}} n_f.                    \quad (1)
 
-Let :math:`\tau` be the variance (1) of effects that contain the model but no resampled facet. Let
-:math:`\delta` be the sum of (1) over effects that contain the model and a resampled facet, and
-:math:`\Delta` the sum of (1) over all effects that contain a resampled facet. Then
+Let :math:`\tau` be the sum of expression (1) over effects that contain the model but no resampled
+facet. Let :math:`\delta` be the sum of expression (1) over effects that contain the model and a
+resampled facet, and :math:`\Delta` the sum of expression (1) over all effects that contain a
+resampled facet. Then
 
 .. math:: E\rho^2 = \frac{\tau}{\tau + \delta}, \qquad \Phi = \frac{\tau}{\tau + \Delta}. \quad (2)
 

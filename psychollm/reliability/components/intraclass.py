@@ -252,7 +252,7 @@ def _flag(reason: Reason, undefined: bool) -> Reason:  # noqa: FBT001
 
 
 def _linear_forms(n: float, k: float) -> tuple[FloatArray, FloatArray]:
-    """Return numerators and denominators of (1) as coefficients (6, 4) of B, J, E, W."""
+    """Return coefficients (6, 4) of B, J, E, W in equation (1): numerators and denominators."""
     within, residual = [1.0, 0.0, 0.0, -1.0], [1.0, 0.0, -1.0, 0.0]
     numerators = np.array([within, residual, residual] * 2)
     denominators = np.array(

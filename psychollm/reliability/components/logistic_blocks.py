@@ -178,7 +178,7 @@ class State:
 
 @dataclass(frozen=True)
 class Mode:
-    """Mode of all effects at given standard deviations, and the blocks (2) at the mode."""
+    """Mode of all effects at given standard deviations, with the blocks of equation (2)."""
 
     sd: Deviations
     log_likelihood: float

@@ -357,7 +357,7 @@ class _Moments:
                 self.information[a, d] += product[own, others].sum()
 
     def finish(self, s: FloatArray, t: FloatArray) -> None:
-        """Add the terms of effects over all blocks."""
+        """Add the terms of effects that extend over all blocks."""
         local, c = list(self.layout.local), self.c
         twice = c @ self.reach
         self.trace[local] -= np.trace(twice, axis1=1, axis2=2)

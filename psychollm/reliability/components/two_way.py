@@ -22,8 +22,8 @@ correlation becomes
 
 .. math:: \rho = \frac{R_B - R_E}{R_B + (k - 1) R_E + k (R_J - R_E) / n} .               \quad (2)
 
-The distribution of the correlation (2) has no unknown parameters, and its quantiles are the
-bounds. Since :math:`\rho \le x` is a linear condition on the three variables,
+The distribution of the correlation in equation (2) has no unknown parameters, and its quantiles
+are the bounds. Since :math:`\rho \le x` is a linear condition on the three variables,
 
 .. math:: P(\rho \le x) = E\, P\Big(R_B \le \frac{x \frac{k}{n} R_J
           + (1 + x (k - 1 - \frac{k}{n})) R_E}{1 - x} \,\Big|\, R_J, R_E\Big).           \quad (3)

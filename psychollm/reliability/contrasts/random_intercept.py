@@ -20,8 +20,8 @@ Q(\gamma) / (n - p)`,
 
 The minimum is a function of :math:`\gamma` alone. This function of :math:`\gamma` is minimised for
 many data sets together, so that parametric bootstraps are fast. For maximum likelihood, the first
-term of (2) is replaced by :math:`\sum_g \log(\sigma^2 + \tau^2 n_g)` over all groups, and n - p by
-n.
+term of equation (2) is replaced by :math:`\sum_g \log(\sigma^2 + \tau^2 n_g)` over all groups, and
+n - p by n.
 
 With C the covariance of the condition means, a contrast :math:`l^\top \hat\beta` has
 Satterthwaite's degrees of freedom
@@ -241,7 +241,7 @@ class InterceptFit:
         return self.ratio * self.residual
 
     def freedom(self, contrasts: FloatArray) -> FloatArray:
-        """Return Satterthwaite's degrees of freedom (4) of contrasts (contrasts, conditions)."""
+        """Return degrees of freedom by equation (4) for contrasts (contrasts, conditions)."""
         if self.ratio == 0.0:
             return np.full(len(contrasts), float(self.data.design.freedom))
         by_between, by_residual = self._derivatives()

@@ -1,4 +1,4 @@
-r"""Variance of a difference between two mean scores, per question.
+r"""Variance of the difference between two mean scores, expressed per question.
 
 In a comparison on n questions in clusters of m questions, with K answers to each question, the
 squared standard error is

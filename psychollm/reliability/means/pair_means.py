@@ -1,9 +1,9 @@
 r"""Differences of mean scores for many pairs, without a pairs-by-questions array.
 
-If every model answered every question, the residuals (1) of `clustered` are linear in the scores,
-so that the residuals of a pair are the differences between the residuals of the two models. Let
-:math:`p_{ig}` be the contribution of cluster g to the error of model i. Its square is a term of
-(2) of `clustered`. The variances of all pairs follow from one matrix,
+If every model answered every question, the residuals in equation (1) of `clustered` are linear in
+the scores, so that the residuals of a pair are the differences between the residuals of the two
+models. Let :math:`p_{ig}` be the contribution of cluster g to the error of model i. Its square is
+a term of equation (2) of `clustered`. The variances of all pairs follow from one matrix,
 
 .. math:: C_{ij} = \sum_g p_{ig} p_{jg}, \qquad
           \operatorname{Var}(\bar s_i - \bar s_j) = C_{ii} + C_{jj} - 2 C_{ij}.           \quad (1)
@@ -242,7 +242,7 @@ def _fourths(parts: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
 
 
 def _of_pairs(mean: ClusteredMean, i: IntArray, j: IntArray) -> tuple[FloatArray, BoolArray]:
-    """Return standard errors by (1), and a mask of the pairs above rounding error."""
+    """Return standard errors by equation (1), and whether each variance exceeds rounding error."""
     products = mean.parts @ mean.parts.T
     both = products.diagonal()[i] + products.diagonal()[j]
     variance = both - 2.0 * products[i, j]

@@ -23,8 +23,9 @@ the general factor and to the group factor are
 .. math:: \frac{(\sum_{C(j)} g_i)^2}{V_j} \quad \text{and} \quad
           \frac{(\sum_{C(j)} F_{ij})^2}{V_j} .                                           \quad (2)
 
-The omega of the subscale is the sum of the proportions (2). The sum of the second numerators in
-(2) over subscales, divided by V, is the proportion of total-score variance due to group factors.
+The omega of the subscale is the sum of the two proportions in equation (2). The sum of the second
+numerators in equation (2) over subscales, divided by V, is the proportion of total-score variance
+due to group factors.
 """
 
 from dataclasses import dataclass, replace

@@ -19,9 +19,9 @@ The squared distances between categories are
           (v_c - v_k)^2 & \text{interval} \\
           \left(\frac{v_c - v_k}{v_c + v_k}\right)^2 & \text{ratio.} \end{cases}          \quad (3)
 
-For the interval distance, the denominator of (2) is :math:`2 N \sum_c N_c (v_c - \bar v)^2`. For
-the ordinal distance, the denominator has midranks instead of values; the mean of the midranks is
-N/2.
+For the interval distance, the denominator in equation (2) is :math:`2 N \sum_c N_c (v_c - \bar
+v)^2`. For the ordinal distance, the denominator has midranks instead of values; the mean of the
+midranks is N/2.
 
 The coefficients depend only on the number of ratings of each category for each question. With
 :math:`n_{uc}` ratings of category c among the :math:`m_u` ratings of question u, two random
@@ -287,7 +287,7 @@ def _beyond(agreement: FloatArray, chance: FloatArray) -> FloatArray:
 
 
 def _alpha(observed: FloatArray, expected: FloatArray, totals: FloatArray) -> FloatArray:
-    """Return alpha (2) from its sums; NaN if only one category occurs."""
+    """Return alpha by equation (2) from its sums; NaN if only one category occurs."""
     several = (totals > 0).sum(axis=1) > 1
     with np.errstate(invalid="ignore", divide="ignore"):
         alpha = 1.0 - (totals.sum(axis=1) - 1.0) * observed / expected

@@ -15,9 +15,9 @@ The large-sample variance of kappa (Fleiss, Cohen and Everitt, 1969) is
 .. math:: \bar w_{i\cdot} = \sum_j w_{ij} p_{\cdot j}, \qquad
           \bar w_{\cdot j} = \sum_i w_{ij} p_{i\cdot}.                                    \quad (3)
 
-The R package psych (version 2.2.9 and earlier) sums (3) along the wrong axis of the weights. The
-standard errors of weighted kappa in psych are therefore too large or too small by up to 30 %; the
-standard errors of unweighted kappa agree with (2).
+The R package psych (version 2.2.9 and earlier) takes the sums of equation (3) along the wrong axis
+of the weights. The standard errors of weighted kappa in psych are therefore too large or too small
+by up to 30 %; the standard errors of unweighted kappa agree with equation (2).
 
 References
 ----------

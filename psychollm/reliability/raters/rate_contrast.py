@@ -301,7 +301,7 @@ def _mover(estimate: Estimate, contrast: Contrast, clusters: IntArray | None) ->
 
 
 def _with_two_more(estimate: Estimate, contrast: Contrast, clusters: IntArray) -> Estimate:
-    """Replace the bounds by the bounds of the interval (3)."""
+    """Replace the bounds by the bounds of the interval in equation (3)."""
     weights = contrast.weights
     ends = np.array([weights[weights < 0.0].sum(), weights[weights > 0.0].sum()])
     bounds, se = np.full(estimate.interval.shape, np.nan), np.full(estimate.se.shape, np.nan)
@@ -329,7 +329,7 @@ def _with_two_more(estimate: Estimate, contrast: Contrast, clusters: IntArray) -
 def _combined(
     contrast: Contrast, row: int, clusters: IntArray | None, level: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return a contrast's interval, its standard error, and its degrees of freedom (2)."""
+    """Return a contrast's interval and standard error, and degrees of freedom by equation (2)."""
     value, variance = 0.0, 0.0
     below, above, scatter = 0.0, 0.0, 0.0
     for kind, weight in enumerate(contrast.weights):

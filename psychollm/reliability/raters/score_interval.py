@@ -69,7 +69,7 @@ def clustered_share(
     level: float = 0.95,
     most: float | None = None,
 ) -> Share:
-    """Return a proportion with the Wilson interval for the effective number of answers (1)."""
+    """Return a proportion with its Wilson interval at the sample size of equation (1)."""
     total = float(sizes.sum())
     if total == 0.0:
         return Share(np.nan, np.nan, np.full(2, np.nan), 0.0)

@@ -1,8 +1,8 @@
-r"""Kuder-Richardson formulas 20 and 21: internal consistency of binary scores.
+r"""Kuder-Richardson formulas 20 and 21 (KR-20, KR-21): internal consistency of binary scores.
 
-Formula 20 is coefficient alpha of binary items. Formula 21 also assumes that all items are equally
-difficult. Formula 21 requires only the mean M and the variance :math:`s_T^2` (with divisor n) of
-the number of correct answers to k items:
+KR-20 is coefficient alpha of binary items. KR-21 also assumes that all items are equally
+difficult. KR-21 requires only the mean M and the variance :math:`s_T^2` (with divisor n) of the
+number of correct answers to k items:
 
 .. math:: \text{KR-21} = \frac{k}{k - 1} \Big(1 - \frac{M (k - M)}{k\, s_T^2}\Big)
                        \le \text{KR-20}.                                                 \quad (1)

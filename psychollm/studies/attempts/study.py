@@ -168,7 +168,7 @@ def attempts(
 
 
 def _wilson(mean: ClusteredMean, level: float) -> FloatArray:
-    """Return Wilson intervals with the variance (1) (rows, 2)."""
+    """Return Wilson intervals (rows, 2), based on the variance of equation (1)."""
     n, value = mean.n_clusters, mean.value
     with np.errstate(invalid="ignore", divide="ignore"):
         binary = n * value * (1.0 - value)

@@ -1,4 +1,4 @@
-"""Figures and tables of the difficulty study and of the gate."""
+"""Figures and tables of the difficulty study and of the gate that selects questions to answer."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

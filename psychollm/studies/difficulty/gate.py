@@ -33,11 +33,11 @@ class Gate(Result):
         Criterion of the threshold, such as "risk 0.1" or "F1".
     cut : float
         Threshold of the gate: a question is answered if its probability of a correct answer is at
-        least `cut`. The threshold is infinite if the gate never answers.
+        least `cut`. The threshold is infinite if the rule never selects a question.
     expected : mapping
         Estimates (value, lower, upper) of "coverage", "risk" and "f_beta" on new questions.
     n : int
-        Number of questions to which the gate was fitted.
+        Number of questions used to fit the rule.
 
     Examples
     --------

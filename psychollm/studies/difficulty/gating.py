@@ -282,7 +282,7 @@ class _Work:
 
 @dataclass(frozen=True, slots=True)
 class _AsOften:
-    """Rule that answers the questions with the highest scores, as many as the model says yes to.
+    """Rule that answers the questions with the highest scores, as often as the model says yes.
 
     Coverage and threshold are determined in each resample. Questions that are tied at the
     threshold count as answered in part.

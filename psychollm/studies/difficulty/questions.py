@@ -49,7 +49,7 @@ class Ridge(NamedTuple):
 
 
 def ridge(table: FloatArray, outcome: FloatArray, groups: IntArray) -> Ridge:
-    """Fit a ridge regression with the penalty that minimises the error (1) of held-out groups."""
+    """Fit a ridge regression with the penalty that minimises equation (1), the held-out error."""
     means, level = table.mean(axis=0), float(outcome.mean())
     x, y = table - means, outcome - level
     square = float((x**2).sum(axis=1).mean())

@@ -166,7 +166,7 @@ def _between(
     clusters: IntArray | None,
     domains: IntArray | None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the variance V in (2), within domains or robust to clusters, and its df."""
+    """Return variance V of equation (2), within domains or cluster-robust, and its df."""
     known = cells.answered
     if clusters is not None:
         mean = clustered_mean(np.where(known > 0, cells.mean, np.nan), known, clusters)

@@ -136,8 +136,8 @@ def abstention_skill(
     answers : DataFrame
         One row per reply: model, item, should_abstain, and abstained (or abstained_judged, ...);
         optionally run, scenario, dataset, pair, correct, and the columns of mismatch.
-        `AbstentionScores.to_frame` returns such a table. The two questions of a pair, and runs of
-        a question, form a cluster.
+        `AbstentionScores.to_frame` returns such a table. All runs of a question, or of both
+        questions of a pair, form one cluster.
     reader : {"rule", "judge", "judge_whole"}
         Source of the abstention codes: rules, a judge of the answer, or a judge who also saw the
         trace.

@@ -162,7 +162,7 @@ class Panel:
     _draws: dict[str, FloatArray] | None = None
 
     def add(self, name: str, sums: FloatArray) -> None:
-        """Add sums (models, items); call this before any estimate."""
+        """Add sums (models, items) under a name, before any estimate is computed."""
         self.columns[name] = np.nan_to_num(sums)
 
     def share(self, name: str, hits: str, n: str, *cases: tuple[BoolArray, Reason]) -> Estimate:

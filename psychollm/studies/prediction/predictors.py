@@ -70,7 +70,7 @@ class Predictors:
         yield RESEMBLANCE, _resemblance(table, expit(last))
 
     def combined(self, table: FloatArray, weights: Mapping[str, float]) -> FloatArray:
-        """Return the weighted sum of the predictors' logits of all cells."""
+        """Return for each cell the weighted sum of the predictors' logits."""
         total = np.zeros(table.shape)
         for name, logits in self.logits(table, stackable=not weights.keys() & {MEANS, TWO_PL}):
             if name in weights:

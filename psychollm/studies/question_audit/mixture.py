@@ -56,7 +56,7 @@ _GROUP_SPREAD = 1.5  # starting value of the SD of mean easiness between groups
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Posterior:
-    """Probabilities of kinds and of runs, and parameters of the groups."""
+    """Posterior of each question's kind and of runs of wrong keys, with parameters of groups."""
 
     kinds: FloatArray  # (questions, kinds)
     stretch: FloatArray  # (questions,) probability of being in a run of wrong keys
@@ -93,7 +93,7 @@ def fitted(
 
 
 def posterior(logs: FloatArray, groups: IntArray, known: Constants = CONSTANTS) -> Posterior:
-    """Fit proportions, easiness of groups and runs to likelihoods (means, questions, kinds)."""
+    """Return the posterior given log-likelihoods of questions (means, questions, kinds)."""
     logs = logs.copy()
     logs[..., 2:] = np.logaddexp(
         np.log(known.visible) + logs[..., 2:], np.log1p(-known.visible) + logs[..., :1]

@@ -11,7 +11,7 @@ from psychollm.studies.rater_severity.likelihood import Curves, Facets, Layout, 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Everyone:
-    """Design in which every rater rates objects of every group, at the middle of the period."""
+    """Design in which each rater rates objects of all groups in the middle of the period."""
 
     facets: Facets
     share: FloatArray  # (U,) proportion of the rated objects that belong to the group

@@ -18,7 +18,7 @@ reliability of d and b the slope of y on d.
           \quad (2)
 
 Here, :math:`\tilde a` is the residual of a on B, and :math:`\bar d_1, \bar d_0` are the mean
-difficulties after and before the date. The test divides estimate (2) by its
+difficulties after and before the date. The test divides the estimate of equation (2) by its
 heteroscedasticity-robust standard error over questions. The null distribution permutes dates among
 questions of similar difficulty, jointly for all models.
 """

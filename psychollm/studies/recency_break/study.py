@@ -81,8 +81,9 @@ def recency_break(
     Returns
     -------
     RecencyBreak
-        Changes at the date beyond difficulty, with p-values adjusted for the number of lineages.
-        Changes are NaN with a reason if either side of the date has too few questions.
+        Changes in performance at the date that difficulty does not explain, with p-values adjusted
+        for the number of lineages. Changes are NaN with a reason if either side of the date has
+        too few questions.
 
     Raises
     ------

@@ -66,7 +66,7 @@ class Evidence:
         return cls(patterns, grid, log_yes, log_no, row, start, lapses, joint)
 
     def without(self, m: int, which: IntArray) -> FloatArray:
-        """Return weights w of (2) of some patterns, given all models except m (which, nodes)."""
+        """Return the weights of equation (2) for patterns `which`, given all models except m."""
         # Subtracting one model from the sum over all k models is faster than adding k - 1 models.
         log_weight, row = self.joint[which], self.row[m]
         if row >= 0:

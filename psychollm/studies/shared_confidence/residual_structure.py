@@ -102,7 +102,7 @@ def residual_structure(
     Parameters
     ----------
     confidence : PairResiduals
-        Residuals of confidence after its factor.
+        Residuals of confidence after removal of its common factor.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         Correctness of the same models; further models are ignored.
     n_null : int

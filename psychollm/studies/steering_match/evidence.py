@@ -9,8 +9,8 @@ The second control replaces the table by other tables, such as tables of random 
 directions estimated from shuffled labels.
 
 The third control is a threshold on the unsteered log odds, which orders the questions as the
-unsteered model does. If the threshold on the unsteered log odds agrees with the targets as well as
-steering, steering has only moved a threshold.
+unsteered model does. If a threshold on the unsteered log odds agrees with the targets as closely
+as steering does, steering has only shifted a threshold.
 
 Controls are compared with the direction by held-out kappa, averaged over targets. Questions used
 to choose the strength are not scored, and the comparison is paired by question. Agreement would be

@@ -85,7 +85,7 @@ class Posterior:
     cross: FloatArray  # (models, K, benchmarks * (1 + K))
 
     def of(self, model: int) -> FloatArray:
-        """Return the covariance of the abilities of one model and of all curves."""
+        """Return the joint covariance of one model's abilities and all benchmark curves."""
         cross = self.cross[model]
         return np.block([[self.abilities[model], cross], [cross.T, self.curves]])
 

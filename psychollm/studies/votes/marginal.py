@@ -118,8 +118,8 @@ def scale_of(votes: Votes, state: State, at: Here) -> tuple[float, float]:
 def taken_by_vote(votes: Votes, state: State, at: Here) -> FloatArray:
     """Return the cross information (3, votes) of a vote's log odds with its voter's effects.
 
-    The unit is the root of the posterior covariance, so that the sum of squares over voters is the
-    information lost to their effects.
+    Each voter's effects are scaled by a root of their posterior covariance. The sum of squares
+    over voters is then the information that a vote loses because the effects are unknown.
     """
     one = at.terms
     roots = state.roots[votes.voter]

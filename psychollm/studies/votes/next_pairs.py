@@ -15,10 +15,10 @@ and b, and lowers the variance of another difference by the amount (2).
 
 Here, q is the contrast of a and b, d the contrast of the other difference, and C the covariance of
 the strengths. Pairs are chosen sequentially, each with the covariance C expected after the votes
-on the previously chosen pairs. The criterion is the reduction, given in (2), of the sum of
+on the previously chosen pairs. The criterion is the reduction, by equation (2), of the sum of
 :math:`m_d` over the inconclusive differences at the boundaries. Every third pair is instead the
-pair whose own difference gains most precision from a vote, because a boundary may be misplaced by
-chance.
+pair whose difference in strength gains most precision from a vote, because a boundary may be
+misplaced by chance.
 """
 
 from dataclasses import dataclass
