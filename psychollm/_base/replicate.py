@@ -93,9 +93,9 @@ def spread(
 ) -> Generator[Any]:
     """Yield ``function(piece)`` for each piece, in the order of the pieces.
 
-    If `waiting` is given, the next `waiting` pieces per worker are drawn when all earlier pieces
-    are done. Without shared memory, pieces are sent in `parcels` groups per worker, or one by one
-    if `parcels` is None.
+    If `waiting` is given, pieces are drawn in batches of `waiting` per worker, each batch after
+    the previous batch is done. Without shared memory, pieces are sent in `parcels` groups per
+    worker, or one by one if `parcels` is None.
     """
     if parcels is not None and not who.shared:
         every = list(pieces)

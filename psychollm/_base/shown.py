@@ -40,7 +40,7 @@ def _written(letter: re.Match[str]) -> str:
 
 
 def on_screen(text: str, stream: Any = None) -> str:
-    """Return a visible text in characters that a stream (default: standard output) can write."""
+    """Escape control characters, and those that a stream (default: stdout) cannot write."""
     coding = getattr(stream or sys.stdout, "encoding", None) or "utf-8"
     return visible(text).encode(coding, "psychollm").decode(coding)
 

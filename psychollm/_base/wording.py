@@ -29,7 +29,7 @@ def parameter(
     value : object, optional
         Value of the argument, if the message names a value.
     python : str, optional
-        Wording for Python, by default the argument and its value.
+        Wording for Python; by default, it names the argument and its value.
     command : str
         Wording for a command that has the option; {} is replaced by the option's name.
     without : str

@@ -120,7 +120,7 @@ def _share(i: int) -> float:
 
 
 def windows(t: int) -> Iterator[tuple[int, float]]:
-    """Yield the look before each window that ends at look t, and the stake of the window."""
+    """For each window that ends at look t, yield the look before the window and its stake."""
     if t & (t - 1) == 0 and t > 1:
         k = t.bit_length() - 1
         yield 0, _STAKE["baseline"] / (k * (k + 1.0))

@@ -164,7 +164,7 @@ class PairedAnswers(Result):
 
     @property
     def no(self) -> FloatArray:
-        """Indicator of no as confidence, where correctness is known (models, questions)."""
+        """Indicator that confidence is "no" and correctness is known (models, questions)."""
         return self.present - self.yes
 
     @property

@@ -212,7 +212,7 @@ def by_arm(
 
 
 def _times(found: Preview, n: int) -> Preview:
-    """Return a preview multiplied by the number of judged models."""
+    """Return a preview with all numbers multiplied by the number of judged models."""
     return replace(
         found,
         requests=tuple(one * n for one in found.requests),

@@ -213,7 +213,7 @@ def make_example() -> SimulatedStudy:
 
 
 def pack_example(study: SimulatedStudy) -> dict[str, AnyArray]:
-    """Return the arrays to store, with answers as bits and values per question in thousandths."""
+    """Return the arrays to store: answers as bits, values of questions in units of 1/1000."""
     tables = {"confidence": study.confidence, "correctness": study.correctness}
     bits = {name: np.packbits(one.codes.astype(np.bool_), axis=1) for name, one in tables.items()}
     truth = {one.name: np.array(getattr(study.truth, one.name)) for one in fields(StudyTruth)}

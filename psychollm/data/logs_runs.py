@@ -266,7 +266,7 @@ def _all(names: Sequence[str]) -> str:
 
 
 def _filters(names: Mapping[str, Sequence[str]], wanted: str | None) -> dict[str, str]:
-    """Return the filter of each task; the caller must choose only if a task has several."""
+    """Return the filter of each task; the caller must choose if a task has several."""
     if wanted is not None and not any(wanted in own for own in names.values()):
         present = list(dict.fromkeys(name for own in names.values() for name in own if name))
         known = f"the filters are {_all(present)}" if present else "these logs have no filters"

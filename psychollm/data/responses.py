@@ -698,7 +698,7 @@ def as_responses(
 
 
 def turned(data: Any, of: Axis, argument: str) -> Any:
-    """Return a table whose rows are the axis to be correlated."""
+    """Return a table with the units to be correlated (models or questions) in its rows."""
     check_choice("of", of, Axis)
     if of == "models":
         return data

@@ -1,8 +1,8 @@
 """Validity screen for respondents, which flags models, with reasons, but drops none.
 
-A model's confidence is not informative about self-knowledge, and biases a factor solution, if it
-does not vary, is inversely related to correctness, or copies the confidence of another model. The
-flags, each with a reason in words, are:
+Confidence is not informative about self-knowledge, and biases a factor solution, if it does not
+vary or is inversely related to correctness. The same is true of confidence that copies the
+confidence of another model. The flags, each with a reason in words, are:
 
 * too few: the model has fewer than `min_answers` answers.
 * constant: all answers are yes, or all are no.

@@ -44,7 +44,7 @@ class Finding:
     key : str
         Short name of the question; by default "verdict".
     question : str
-        Question, or topic of the rows.
+        Question that the finding answers, or topic of its rows.
     statement : str
         Answer in sentences; may be empty if there are rows.
     rows : tuple of str

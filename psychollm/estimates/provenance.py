@@ -9,7 +9,7 @@ from psychollm._base.version import __version__
 
 
 def call_text(function: str, inputs: tuple[str, ...], options: Mapping[str, object]) -> str:
-    """Return the code that calls a function with its inputs by name and all options."""
+    """Return code that calls a function with positional inputs and keyword options."""
     arguments = [*inputs, *(f"{name}={value!r}" for name, value in options.items())]
     return f"{function}({', '.join(arguments)})"
 

@@ -6,7 +6,7 @@ punctuation of any script is removed, and characters of scripts written without 
 words.
 
 Let :math:`P` be the multiset of words of a reply and :math:`G` the multiset of words of a right
-answer. Precision, recall and F1 score are defined by (1).
+answer. Precision p, recall r and the F1 score are defined by equation (1).
 
 .. math:: p = |P \cap G| / |P|, \quad r = |P \cap G| / |G|, \quad F_1 = 2 p r / (p + r).   (1)
 

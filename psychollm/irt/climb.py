@@ -167,7 +167,7 @@ def em_step(problem: Problem, point: Point, grid: Grid, *, expand: bool = True) 
 
 
 class Slope(Protocol):
-    """Protocol of the starting point of a scoring step."""
+    """Protocol for the point at which a scoring step starts."""
 
     @property
     def parameters(self) -> FloatArray:

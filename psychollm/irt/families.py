@@ -4,9 +4,9 @@ A family computes log-probabilities of answers from the parameters of items (J, 
 gradient and information of expected counts. Everything else (quadrature, EM, Newton, standard
 errors, scores) is the same for all models.
 
-A model of binary items with curve (1) of `psychollm.kernels.response_models` is an entry of
-`YES_OR_NO`. Any other model is a class derived from `Family`, as in `psychollm.irt.polytomous`. No
-other code checks the name of a model.
+Models of binary items with the curve in equation (1) of `psychollm.kernels.response_models` are
+entries of `YES_OR_NO`. Any other model is a class derived from `Family`, as in
+`psychollm.irt.polytomous`. No other code checks the name of a model.
 
 References
 ----------

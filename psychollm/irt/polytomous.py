@@ -206,7 +206,7 @@ class _LogLinear(_Polytomous):
     def _started(
         self, shares: FloatArray, signs: FloatArray, slopes: FloatArray, reach: float
     ) -> FloatArray:
-        """Return starting slopes (smaller for more answers), and intercepts from proportions."""
+        """Return starting slopes, smaller for more answer categories, and starting intercepts."""
         shares = np.clip(shares, 1e-4, 1.0)
         logits = np.log(shares[:, 1:] / shares[:, :1])
         return np.column_stack([signs[:, None] * slopes / max(1.0, 0.7 * reach), logits])

@@ -61,7 +61,7 @@ def blocks(n: int, items: int) -> list[slice]:
 
 @dataclass(frozen=True, slots=True)
 class AbilitySlope:
-    """Sums (1) of each respondent: gradient, information, and Warm's correction, all (n,)."""
+    """Sums in equation (1), (n,) each: gradient, information and Warm's correction."""
 
     gradient: FloatArray
     information: FloatArray  # expected information

@@ -8,9 +8,9 @@ table: with few models, data-driven selection overfits, and random items may be 
 All combinations of a method and a rule are therefore cross-validated over models, and each family
 of models is in one fold. For each fold, items are selected and rules are fitted on the other
 models, and the scores of the fold's models are predicted. The error of the best combination would
-be optimistic. The reported error therefore refers to the whole procedure: each fold is predicted
-by the combination that is best on the other folds. The criterion is the mean absolute error, which
-is less sensitive to outlying models than the mean squared error.
+be biased downwards. The reported error therefore refers to the whole procedure: each fold is
+predicted by the combination that is best on the other folds. The criterion is the mean absolute
+error, which is less sensitive to outlying models than the mean squared error.
 """
 
 from __future__ import annotations

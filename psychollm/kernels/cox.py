@@ -70,7 +70,7 @@ def _first(counts, start, end, step):
 
 @njit
 def classify(correct, wrong):
-    """Return the kind of a tally (groups,) that is sorted by increasing confidence."""
+    """Return the kind of a tally, such as `SEPARATED`; its groups are sorted by confidence."""
     # A tally is separated if some confidence has no wrong answer above it and no correct one below
     # it, or vice versa.
     end = correct.size

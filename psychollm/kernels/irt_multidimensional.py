@@ -153,7 +153,7 @@ def _backward(root, values):
 
 @njit
 def _heights(count, theta, items, answers, prior, work, heights):
-    """Fill the log joint density (1) at the first `count` rows of theta, and r and v in `work`."""
+    """Fill log joint densities, equation (1), at `count` rows of theta, and r and v in `work`."""
     slopes, intercepts, link = items
     yes, asked = answers
     precision, log_det, _ = prior

@@ -34,7 +34,7 @@ def number_labels(
     slots: AnyArray,
     numbers: AnyArray,
 ) -> tuple[int, int]:
-    """Fill the number of each label from index `first` on.
+    """Fill the number of each label, beginning with the label at index `first`.
 
     The function returns the index before which all labels are numbered, and the number of labels
     in `known`; numbering stops if `known` becomes full. The size of `keys` and `slots` (-1 where

@@ -79,7 +79,7 @@ def start(m: float, k: float, counts: FloatArray, used: IntArray, point: FloatAr
 
 @njit
 def _fold(ratio: float, gradient: FloatArray, hessian: FloatArray) -> None:
-    """Convert derivatives by m at fixed k to derivatives by m at fixed k - `ratio` m."""
+    """Convert derivatives in m at fixed k to derivatives in m at fixed k - `ratio` m."""
     last = gradient.size - 1
     gradient[0] += ratio * gradient[last]
     for i in range(last + 1):

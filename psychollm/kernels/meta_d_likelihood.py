@@ -100,7 +100,7 @@ def _spread(
     gradient: FloatArray,
     hessian: FloatArray,
 ) -> None:
-    """Add derivatives by alpha, by the chain rule, to the derivatives by (m, criteria, k)."""
+    """Add derivatives in alpha, by the chain rule, to the derivatives in (m, criteria, k)."""
     slope, sign = wrong - 0.5, 2.0 * response - 1.0  # dalpha/dm; dv_0/dk
     last = gradient.size - 1
     for j in range(n):

@@ -1,7 +1,7 @@
 r"""Mutual information of two classes and several groups, and its mean over permutations.
 
-Of n answers, let C be in the first class and :math:`n_g` in group g, and of the answers in group
-g, let :math:`x_g` be in the first class. The mutual information is
+Of n answers, C are in the first class and :math:`n_g` are in group g. Group g contains :math:`x_g`
+answers of the first class. The mutual information is
 
 .. math:: I = h(C, n) - \sum_g h(x_g, n_g), \qquad
           h(x, n_g) = \frac{L(n_g) - L(x) - L(n_g - x)}{n \ln 2}, \quad L(x) = x \ln x, \quad (1)

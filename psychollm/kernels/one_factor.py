@@ -46,7 +46,7 @@ def nearly_normal_cdf(c):
 
 @njit
 def _answers(words, cut, slope, score):
-    """Return one bit per random word: 1 if its uniform number u exceeds Phi(c), with c of (1)."""
+    """Return one bit per random word: 1 if its uniform number u exceeds Phi(c) of equation (1)."""
     yes, unsure = np.uint64(0), np.uint64(0)
     for q in range(words.size):
         over = as_uniform(words[q]) - nearly_normal_cdf(cut - slope * score[q])

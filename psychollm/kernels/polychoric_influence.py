@@ -83,7 +83,7 @@ def _threshold_part(pull, cuts, n, part):
 
 @njit
 def influence(table, cuts, rho, n, parts, corners):
-    """Fill influences (1) of units with one or both answers; return the information."""
+    """Fill influences, equation (1), of units with one or both answers; return the information."""
     # `cuts` is (t, u), `parts` (joint (C, C), first (C,), second (C,)); `n` holds the numbers of
     # units of the pair and of each margin.
     t, u = cuts

@@ -95,7 +95,7 @@ def modal_classes(codes: NDArray[np.int32], right: FloatArray, out: FloatArray) 
 
 @njit
 def _share_in_other_half(codes, order, n, counts, others):
-    """Return the second half's proportion of the class most frequent in the first half."""
+    """Return the proportion, in the second half, of the first half's most frequent class."""
     counts[:] = 0.0
     others[:] = 0.0
     half = n // 2

@@ -56,8 +56,8 @@ def difference_of_means(
         The default is the model's own answers or, with `quantile`, its margin (log odds of yes
         against no).
     quantile : float, optional
-        Proportion of prompts, those with the highest scores, that count as yes; the same
-        proportion with the lowest scores counts as no. Use `quantile` for models that almost
+        Proportion of prompts in each class. The prompts with the highest scores count as yes, and
+        the prompts with the lowest scores count as no. Use `quantile` for models that almost
         always give one answer.
     shrinkage : float, optional
         Shrinkage parameter gamma in equation (2), above 0 and at most 1. None gives the difference

@@ -23,9 +23,9 @@ pointwise information in equation (2).
 .. math:: \psi_i = \log_2 \frac{n \, n_{y_i g_i}}{n_{y_i} n_{g_i}} - I(Y; C).             \quad (2)
 
 If there are clusters, the deviations are summed over clusters. The first part is zero for
-uninformative confidence. The second part is the standard deviation of (1) for independent Y and C,
-:math:`\sqrt{(G - 1)/2}/(n \ln 2)` with G groups and n effective answers. The first part increases
-with the information; the upper bound corrects for the resulting skewness.
+uninformative confidence. The second part is the standard deviation of the estimate of equation (1)
+for independent Y and C, :math:`\sqrt{(G - 1)/2}/(n \ln 2)` with G groups and n effective answers.
+The first part increases with the information; the upper bound corrects for the resulting skewness.
 
 References
 ----------

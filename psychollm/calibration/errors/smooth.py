@@ -364,7 +364,7 @@ def _shared(tally: Tally, sigma: float | None, *, curve: bool) -> _Shared:
 
 
 def _expected_bandwidth(tally: Tally, n: float) -> float:
-    """Return the approximate error under calibration."""
+    """Return the approximate smooth calibration error of a calibrated model."""
     # If confidences are uniformly distributed and an answer has variance v, s of (1) is about
     # (v / (pi^(3/2) sigma n))^(1/2). With few distinct confidences, s is at most the mean absolute
     # gap.

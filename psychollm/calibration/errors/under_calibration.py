@@ -131,7 +131,7 @@ def _calibrated(tally: Tally, uniforms: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 def _wild(tally: Tally, uniforms: FloatArray, clusters: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return correct and wrong answers (replicates, groups), with one factor per cluster."""
+    """Return correct and wrong answers (replicates, groups), with a random weight per cluster."""
     factors = np.where(uniforms < (5.0 + _ROOT) / 10.0, 0.5 * (1.0 - _ROOT), 0.5 * (1.0 + _ROOT))
     if (tally.weight == 1.0).all():
         correct, wrong = tally.resampled(factors, clusters)

@@ -32,12 +32,12 @@ estimated in two ways.
 The number :math:`n_K` assumes the worst case, in which all answers within a cluster are equal
 (Kish). The number :math:`n_V` is estimated from the observed variance (Korn and Graubard), with
 the quantiles z and :math:`t_\nu` of :math:`1 - \delta`. The degrees of freedom :math:`\nu` are
-computed from fourth powers (`psychollm.estimates.clustered`). The number :math:`n_K` is too
-conservative, and :math:`n_V` is too large if large clusters contain no errors by chance. The
-geometric mean of :math:`n_K` and :math:`n_V` therefore replaces n in (1). In simulations with the
-geometric mean, the error rate exceeded its bound in up to 7.1 % of data sets (nominal 10 %). With
-:math:`n_V` alone, the error rate exceeded its bound in up to 17 % of data sets. If there are no
-wrong answers, :math:`n_K` is used.
+computed from fourth powers (`psychollm.estimates.clustered`). Bounds from :math:`n_K` are too
+conservative. The number :math:`n_V` is too large if large clusters happen to contain no errors.
+The geometric mean of :math:`n_K` and :math:`n_V` therefore replaces n in equation (1). In
+simulations with the geometric mean, the error rate exceeded its bound in up to 7.1 % of data sets
+(nominal 10 %). With :math:`n_V` alone, the error rate exceeded its bound in up to 17 % of data
+sets. If there are no wrong answers, :math:`n_K` is used.
 
 References
 ----------

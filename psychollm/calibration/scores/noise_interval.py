@@ -113,7 +113,7 @@ def noise_of_bins(tally: Tally, bins_of_groups: IntArray) -> BinNoise:
 
 
 def noise_of_squares(bins: BinNoise, score: Score, *, fitted: bool) -> Noise:
-    """Return the noise of squared deviations, with isotonic blocks as bins if `fitted`."""
+    """Return the noise of squared deviations, larger in pooled bins if `fitted`."""
     variance = bins.variance if score == "brier" else 0.5 * bins.variance / bins.spread
     terms = bins.shares * variance
     more = np.where(fitted & bins.pooled, _POOLED, 1.0)

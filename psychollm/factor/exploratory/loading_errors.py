@@ -180,7 +180,7 @@ def loading_errors(
 
 
 def normal_covariance(matrix: FloatArray, n: float) -> FloatArray:
-    """Return the covariance matrix (1) of correlations of n normal observations (p, p).
+    """Return the covariance matrix (p, p), equation (1), of correlations of n normal observations.
 
     Parameters
     ----------

@@ -158,7 +158,7 @@ def lowest_minimum(
     low: float,
     most_starts: int = MOST_STARTS,
 ) -> Lowest[Minimum]:
-    """Descend from several starts and keep the lowest minimum, as a stack of one."""
+    """Minimise from several starts, and return the lowest minimum as a stack of one solution."""
 
     def descend(starts: FloatArray) -> list[tuple[float, Minimum]]:
         stack = np.broadcast_to(matrix, (len(starts), *matrix.shape))
@@ -193,7 +193,7 @@ class _Stack:
         return self.discrepancy.evaluate(self.matrices[which], x, self.n_factors)
 
     def pressed(self, x: FloatArray, gradient: FloatArray, margin: float) -> BoolArray:
-        """Return a mask of parameters that the gradient pushes against a bound within `margin`."""
+        """Return a mask of parameters within `margin` of a bound that descent moves outwards."""
         low, high = self.bounds[0] + margin, self.bounds[1] - margin
         pressed = ((x <= low) & (gradient > 0.0)) | ((x >= high) & (gradient < 0.0))
         return np.asarray(pressed, dtype=np.bool_)

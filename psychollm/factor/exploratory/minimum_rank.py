@@ -51,7 +51,7 @@ class MinimumRank(NamedTuple):
 
 
 def minimum_rank(matrix: FloatArray, n_factors: int) -> Lowest[MinimumRank]:
-    """Minimise the sum (1) for positive definite correlations (k, k), from several starts."""
+    """Minimise equation (1) for positive definite correlations (k, k), from several starts."""
     shapes = uniqueness_starts(matrix, 0.005, MOST_STARTS)
     scaled = matrix / np.sqrt(shapes[:, :, None] * shapes[:, None, :])
     # Start at half of the largest distance at which the reduced matrix is positive definite.

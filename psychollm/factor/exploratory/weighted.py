@@ -205,7 +205,7 @@ def _unbent(loadings: FloatArray) -> FloatArray:
 
 
 def _pulled_back(rows: FloatArray, slope: FloatArray) -> FloatArray:
-    """Return the gradient with respect to x from the gradient with respect to rows (2)."""
+    """Convert the gradient in the rows of equation (2) to the gradient in x."""
     size = _sizes(rows)
     ratio = np.sinc(size / np.pi)
     along = np.sum(rows * slope, axis=1, keepdims=True)

@@ -96,8 +96,8 @@ def question_scores(
     responses : Responses or table of shape (models, questions)
         Binary answers; missing answers are assumed missing at random.
     loadings, thresholds : array of shape (models,), optional
-        Loadings and thresholds of another fit, which must be given together. Models with
-        parameters of NaN are not included.
+        Loadings and thresholds of another fit, which must be given together. Models with NaN
+        parameters are excluded.
     lower, upper : array of shape (models,), optional
         Lower and upper asymptotes of the probability of yes, for models that lapse or guess; the
         defaults are 0 and 1.

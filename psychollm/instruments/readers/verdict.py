@@ -122,7 +122,7 @@ class Form(ABC):
 
     @abstractmethod
     def opening(self, text: str) -> frozenset[Value]:
-        """Return the values at the start of a text; empty if it opens with other words."""
+        """Return the values at the start of a text; empty if the text does not start with one."""
 
     def stands(self, text: str, one: Mention) -> bool:
         """Return whether a value counts although the reply declines to answer."""

@@ -143,7 +143,7 @@ class Revision(Instrument[RevisionScores]):
         object.__setattr__(self, "_wrong", wrong)
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """Return all prompts; each arm follows the first answer, each round the previous round.
+        """Return all prompts; in each arm, rounds follow the first answer and one another.
 
         Examples
         --------

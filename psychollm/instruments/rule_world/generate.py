@@ -50,7 +50,7 @@ def _covered(plot: Plot) -> str:
 
 
 def _gap(plot: Plot, w: Lexicon, undefined: str | None) -> str:
-    """Return the text of the statement that names the gap."""
+    """Return the statement that the rules do not determine what happens."""
     none = "no rule says what happens when"
     return {
         Gap.DOUBLER_GIVES: f"{none} a {w.doubler} {w.unit} is {w.set_off}",

@@ -267,7 +267,7 @@ def _guess_fork(world: World, before: Mapping[str, int]) -> tuple[int, int]:
 
 
 def _guess_mutual(world: World, before: Mapping[str, int]) -> tuple[int, int]:
-    """Return the load if the first unit acts first (invented rule), or if both exchange loads."""
+    """Return the loads if the first unit acts first (invented rule) and if both exchange loads."""
     apart = tuple((one,) for one in world.steps[-1])
     in_turn = follow(replace(world, steps=(*world.steps[:-1], *apart))).loads
     (other,) = set(world.steps[-1]) - {world.asked}

@@ -1,9 +1,8 @@
 """Effects of a world's rules on loads, computed in whole numbers up to the first gap.
 
-The rules cover one kind of event: a passer is set off alone and faces exactly one unit. The load
-of the passer then moves to the unit that it faces. A doubler receives twice the load; a blocker
-prevents the move. Every other event is a gap: the rules do not determine its effect on the
-participating units.
+The rules cover one kind of event: a passer is set off alone and faces exactly one unit. The
+passer's load then moves to that unit. A doubler receives twice the load; a blocker prevents the
+move. Every other event is a gap: the rules do not determine its effect on the participating units.
 """
 
 from collections.abc import Mapping

@@ -119,7 +119,7 @@ def by_place(replies: Iterable[Replied]) -> dict[Place, Replied]:
 
 
 def again(run: int) -> str:
-    """Return the suffix of the keys of further runs."""
+    """Return the suffix of a run's keys, which is empty for the first run."""
     return "" if run == 1 else f"/run-{run}"
 
 

@@ -10,10 +10,11 @@ the log standard deviations h, the approximate posterior of x is normal with pre
 where v is the linear term. The vector h is drawn from a t distribution centred at the mode of (1).
 Given h, x is drawn from a split distribution (Geweke, 1989). Along each axis of the Cholesky
 factor of P, the two halves of a t distribution have separate scales. The scales are computed from
-the posterior density at one and two units from the mode. The proposal of h is adapted twice to the
-moments of weighted draws. Ratios of the posterior to this proposal are Pareto-smoothed, and draws
-are resampled with probabilities proportional to them. Standard deviations below 1/3000 of their
-prior scale, which have prior probability 0.0003, are not proposed.
+the posterior density at one and two conditional standard deviations from the mode. The proposal of
+h is adapted twice to the moments of weighted draws. Ratios of the posterior to this proposal are
+Pareto-smoothed, and draws are resampled with probabilities proportional to them. Standard
+deviations below 1/3000 of their prior scale, which have prior probability 0.0003, are not
+proposed.
 
 Hierarchical items are partially centred, which avoids funnels. A value x with mean m and standard
 deviation s within its group is written as
@@ -143,7 +144,7 @@ def _information(target: Target, x: FloatArray) -> FloatArray:
 def _log_marginal(
     target: Target, information: FloatArray, linear: FloatArray, h: FloatArray
 ) -> float:
-    """Return the log marginal density (1) of h."""
+    """Return the log marginal density of h, equation (1)."""
     structure = target.structure
     precision, pull = structure.precision(h)
     factor = cho_factor(information + precision, lower=True)

@@ -251,7 +251,7 @@ def _everywhere(parts: list[IntArray]) -> BoolArray:
 
 
 def _wald(difficulty: FloatArray, se: FloatArray) -> FloatArray:
-    """Return Wald's statistic (2) of each item."""
+    """Return Wald's statistic, equation (2), of each item."""
     weight = se**-2.0
     mean = (weight * difficulty).sum(axis=0) / weight.sum(axis=0)
     return np.asarray((weight * (difficulty - mean) ** 2).sum(axis=0))

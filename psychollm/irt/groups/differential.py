@@ -91,7 +91,7 @@ def fitted(answers: GroupAnswers, free: BoolArray, near: Fitted | None = None) -
 def item_tests(
     answers: GroupAnswers, base: Fitted, free: BoolArray, able: BoolArray, method: ItemTest
 ) -> ItemTests:
-    """Test each item in `able` by freeing it or, if it is free, by constraining it."""
+    """Test each item of the mask `able` by freeing it or, if it is free, by constraining it."""
     from scipy.stats import chi2
 
     tests = np.full((3, free.size), np.nan)

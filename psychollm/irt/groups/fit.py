@@ -345,7 +345,7 @@ def _abilities(
 
 
 def _residuals(problem: Groups, top: Top, answers: GroupAnswers) -> dict[str, FloatArray]:
-    """Return RMSD and MD (1) of all items and groups."""
+    """Return RMSD and MD, equation (1), of all items and groups."""
     rmsd, md = [], []
     kept, score = answers.kept, answers.shares
     for own, piece, grid in zip(problem.problems, top.at.pieces, top.grids, strict=True):

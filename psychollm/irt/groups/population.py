@@ -309,7 +309,7 @@ class SeveralGrids:
         return next((one for one in reached if one is not None), None)
 
     def _roots(self, point: Height, damping: Iterable[float]) -> Iterator[FloatArray]:
-        """Yield factors of the information plus increasing multiples of its diagonal."""
+        """Yield Cholesky factors of the information with more and more added to its diagonal."""
         if self.model.unbounded(point.x):
             return
         whole = information(self.model, point, self.grids)

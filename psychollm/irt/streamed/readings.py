@@ -63,7 +63,7 @@ class Reader(Protocol):
         """Return gradient, information and targets of scoring steps at one point (J, 7)."""
 
     def missing(self, task: Task, *, table: CellTable, rows: FloatArray) -> FloatArray:
-        """Return variances of the items' scores given the answers at one point (J, 3)."""
+        """Return the items' score variances, conditional on the answers, at one point (J, 3)."""
 
 
 class Compiled:

@@ -212,7 +212,7 @@ class Profiles:
         return int(self.parts[0].shape[0])
 
     def sums_of_squares(self, counts: FloatArray) -> FloatArray:
-        """Return all sums of squares (2) in resamples of levels (resamples, effects)."""
+        """Return sums of squares, equation (2), in resamples of levels (resamples, effects)."""
         n = counts.sum(axis=1)
         total = np.stack([counts @ (part**2).sum(axis=1) for part in self.parts], axis=1)
         shared = np.stack([((counts @ part) ** 2).sum(axis=1) / n for part in self.parts], axis=1)
@@ -318,7 +318,7 @@ def _jackknife_variance(squares: FloatArray) -> FloatArray:
 def corrected_for_resampling(
     design: CrossedDesign, components: FloatArray, n_models: int
 ) -> FloatArray:
-    """Return bias-corrected components (5) in resamples of models (..., effects)."""
+    """Return bias-corrected components, equation (5), in resamples of models (..., effects)."""
     rows = {effect: row for row, effect in enumerate(design.effects)}
     corrected = np.array(components)
     for effect, row in rows.items():

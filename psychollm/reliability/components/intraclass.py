@@ -207,7 +207,7 @@ def _result(
     method: Method,
     level: float,
 ) -> Intraclass:
-    """Assemble the result from the bounds of the forms for single scores (3, 2)."""
+    """Create the result, given the bounds (3, 2) of the three coefficients of single scores."""
     n, k = squares.n_targets, squares.n_raters
     defined = squares.targets > 0.0
     value, se = _values(squares) if defined else np.full((2, 6), np.nan)

@@ -185,7 +185,7 @@ def parts_of_variance(design: Design, mean: FloatArray, free: FloatArray) -> Flo
 def reliability_of(
     parts: FloatArray, n_domains: int, n_questions: float, n_answers: float
 ) -> FloatArray:
-    """Return the reliability (2) for parts of variance (n, 7)."""
+    """Return the reliability, equation (2), given parts of the variance (n, 7)."""
     true = parts[:, 0] + parts[:, 1] + parts[:, 3] / n_domains
     error = (parts[:, 5] + parts[:, 6] / n_answers) / n_questions
     return np.asarray(true / (true + error))

@@ -29,7 +29,7 @@ covariance K are
 Both likelihoods are maximised by Fisher scoring; components that would become negative are fixed
 at zero. With one or two degrees of freedom, the expected information can differ greatly from the
 observed information, so that scoring converges slowly. In such cases, Newton steps with numerical
-differences of (3) are used instead.
+differences of equation (3) are used instead.
 
 In equation (2), local and global effects have the same indicators. Let A be a set of the other
 facets, and :math:`W_A` the indicators of its levels among the cells of a block (a column of ones

@@ -151,7 +151,7 @@ def generalised_interval(squares: MeanSquares, *, level: float = 0.95) -> FloatA
 
 
 class _Share:
-    """Distribution (3) of the intraclass correlation."""
+    """Distribution of the intraclass correlation, equation (3)."""
 
     def __init__(self, squares: MeanSquares) -> None:
         n, k = float(squares.n_targets), float(squares.n_raters)

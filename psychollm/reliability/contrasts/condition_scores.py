@@ -61,7 +61,7 @@ class ConditionScores(Result):
 
 
 def condition_scores(scores: ArrayLike, conditions: Any, models: Any = None) -> ConditionScores:
-    """Check scores and number their conditions and models."""
+    """Check scores, and assign integer codes to their conditions and models."""
     values = _numbers(scores)
     rows = index_of(scores) or tuple(range(values.size))
     condition = unit_labels(conditions, rows, argument="conditions", kind="row")

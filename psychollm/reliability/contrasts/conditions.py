@@ -215,9 +215,9 @@ def friedman(
     Returns
     -------
     RankTest
-        Friedman test and Kendall's W (2). Models without a score under some condition are omitted,
-        with a flag. Test and effect size are NaN if there are fewer than two conditions or models,
-        or if no model's scores differ between conditions.
+        Friedman test, with Kendall's W from equation (2). Models without a score under some
+        condition are omitted, with a flag. Test and effect size are NaN if there are fewer than
+        two conditions or models, or if no model's scores differ between conditions.
 
     Raises
     ------

@@ -371,7 +371,7 @@ def _noise(design: InterceptDesign, options: Resampling) -> _Noise:
 
 
 def _f(data: Reduced) -> FloatArray:
-    """Return the F statistic (5) of many data sets (sets, 1)."""
+    """Return the F statistic, equation (5), of many data sets (sets, 1)."""
     ratio = data.ratio()
     means, covariance = data.means(ratio)
     contrasts = against_first(means.shape[1])

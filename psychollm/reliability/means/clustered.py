@@ -94,8 +94,8 @@ def mean_score(
         the mean does not use resamples.
     level : float
         Coverage of the interval, between 0 and 1. The interval uses Student's t with the degrees
-        of freedom (3). For binary scores the Wilson interval with the effective sample size is
-        used.
+        of freedom in equation (3). For binary scores the Wilson interval with the effective sample
+        size is used.
     rng : Generator, int or None
         Random generator or seed.
 

@@ -6,11 +6,11 @@ two-sided test at level :math:`\alpha` detects the difference with probability
 .. math:: P(T \ge t_{1 - \alpha/2}) + P(T \le -t_{1 - \alpha/2}), \qquad
           T \sim t_\nu(\delta / s).                                                      \quad (1)
 
-The statistic T has a noncentral t distribution. With many questions, (1) becomes the formula
-:math:`\delta = (z_{1-\alpha/2} + z_\text{power})\, s`; with few clusters, more questions are
-required. `DifferenceVariance` computes the standard error, which depends on pairing, clusters and
-the number of answers per question. More questions are required to show that two models differ by
-less than :math:`\delta` (``absence=True``). More questions are also required if the variance is
+The statistic T has a noncentral t distribution. With many questions, equation (1) becomes the
+formula :math:`\delta = (z_{1-\alpha/2} + z_\text{power})\, s`; with few clusters, more questions
+are required. `DifferenceVariance` computes the standard error, which depends on pairing, clusters
+and the number of answers per question. More questions are required to show that two models differ
+by less than :math:`\delta` (``absence=True``). More questions are also required if the variance is
 estimated from a small pilot study (`psychollm.estimates.sample_size`).
 
 References

@@ -35,7 +35,8 @@ disagreement of a question is
 .. math:: d_u = \frac{1}{m_u - 1} \sum_{c, k} n_{uc} n_{uk} \delta^2_{ck}.                \quad (5)
 
 For the nominal distance, the disagreement is :math:`m_u (1 - a_u)`. A resample changes only the
-counts of questions, so that every coefficient is computed from weighted sums of (4) and (5).
+counts of questions, so that every coefficient is computed from weighted sums of equations (4) and
+(5).
 """
 
 from collections.abc import Callable

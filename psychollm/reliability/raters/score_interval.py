@@ -98,7 +98,7 @@ def clustered_share(
 def score_interval(
     value: float, variance: float, *, units: int, df: float, expected: float, level: float
 ) -> FloatArray:
-    """Return the interval (2) of a coefficient of agreement beyond chance."""
+    """Return the interval, equation (2), of a coefficient of agreement beyond chance."""
     if not (np.isfinite(value) and np.isfinite(variance)) or units < 2:
         return np.full(2, np.nan)
     disagreement = 1.0 - value

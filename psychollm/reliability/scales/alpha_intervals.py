@@ -5,9 +5,9 @@ items,
 
 .. math:: \frac{1 - \alpha}{1 - \hat\alpha} \sim F_{n-1,\,(n-1)(k-1)}.                   \quad (1)
 
-The distribution (1) is exact for every n. The interval of Duhachek and Iacobucci assumes normal
-items with an arbitrary covariance matrix C. With the total variance :math:`V = 1'C1`, in large
-samples,
+The distribution in equation (1) is exact for every n. The interval of Duhachek and Iacobucci
+assumes normal items with an arbitrary covariance matrix C. With the total variance :math:`V =
+1'C1`, in large samples,
 
 .. math:: \operatorname{var}(\hat\alpha) = \frac{2 k^2}{n (k-1)^2 V^3}
           \left[V (\operatorname{tr} C^2 + \operatorname{tr}^2 C)
@@ -121,7 +121,7 @@ def normal_theory_se(scale: ScaleScores) -> float:
 
 
 def mean_correlation_scale(k: int) -> Scale:
-    """Return the transformation to log(1 - standardised alpha) of k items' mean correlation."""
+    """Return the scale log(1 - standardised alpha), a function of k items' mean correlation."""
 
     def forward(mean: FloatArray) -> FloatArray:
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -168,7 +168,7 @@ def duhachek_se(matrix: FloatArray, n: float) -> float:
 
 
 def alpha_se(trace: float, with_total: FloatArray, square: float, k: int, n: float) -> float:
-    """Return the standard error (2), given tr C, C1 (items,) and tr C^2."""
+    """Return the standard error in equation (2), given tr C, C1 (items,) and tr C^2."""
     total = float(with_total.sum())
     if k < 2 or n < 2 or not total**3 > 0.0:
         return float("nan")

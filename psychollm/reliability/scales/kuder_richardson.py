@@ -117,7 +117,7 @@ def kr21(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Compute Kuder-Richardson formula 21 (1), a lower bound of `kr20` based on total scores.
+    """Compute Kuder-Richardson formula 21 from total scores, a lower bound of `kr20`.
 
     Parameters
     ----------

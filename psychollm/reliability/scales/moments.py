@@ -14,8 +14,8 @@ rows with scores on both items,
 .. math:: c_{jk} = \frac{1}{n_{jk} - 1} \Big(\sum w x_j x_k
                    - \frac{\sum w x_j \sum w x_k}{n_{jk}}\Big).                          \quad (2)
 
-All sums in (2) are over the rows with scores on both items. With missing scores, the covariance
-matrix is computed once per resample.
+All sums in equation (2) are over the rows with scores on both items. With missing scores, the
+covariance matrix is computed once per resample.
 """
 
 from dataclasses import dataclass

@@ -122,7 +122,7 @@ def _lowest(
 
 
 def deviance(point: FloatArray, x: FloatArray, v: FloatArray) -> tuple[float, FloatArray]:
-    """Return the deviance (2) and its gradient with respect to log SDs and the correlation."""
+    """Return the deviance, equation (2), and its gradient in the log SDs and the correlation."""
     first, second = np.exp(point[:2])
     shared = point[2] * first * second
     covariance = v + np.array([[first**2, shared], [shared, second**2]])

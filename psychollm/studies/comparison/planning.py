@@ -41,7 +41,7 @@ def needed_of(
 
 
 def power_in_words(result: Any) -> str:
-    """Return the detectable and the excludable differences in words."""
+    """Describe which differences can be detected and which can be excluded."""
     shares = are_shares(result.score.value[result.score.defined])
     known = enough(result.differences)
     detected, excluded = (

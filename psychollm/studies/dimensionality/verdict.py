@@ -60,7 +60,7 @@ class Evidence:
 def shared_interval(
     eigenvalue: float, thresholds: FloatArray, n: FloatArray, alpha: float
 ) -> tuple[float, float]:
-    """Return bounds of a correlation common to all pairs, from the largest residual eigenvalue."""
+    """Return bounds of the correlation of all pairs, given the largest residual eigenvalue."""
     # Let z be the matrix of standardised residuals under independence and M its expectation at a
     # given correlation. M has the largest eigenvalue lambda, with eigenvector x. The largest
     # eigenvalue of z is at least x'zx, which has mean lambda and standard deviation

@@ -72,7 +72,7 @@ class Card(Attempted, OfScores, WithLabels):
         return partial(self._card, log, *self._call(log))
 
     def _kept(self) -> tuple[str, ...]:
-        """Return the columns of logs to keep."""
+        """Return the columns of the logs that the study needs."""
         named = (self.domains, self.families)
         columns = (one for one in named if one is not None and not Path(one).is_file())
         return (*columns, *self.spent.values())

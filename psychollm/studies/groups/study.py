@@ -1,4 +1,4 @@
-"""Comparison or calibration panel of each group of questions or of models.
+"""Comparison or calibration panel, computed separately for groups of questions or of models.
 
 Groups of questions (domains) are resampled independently, and their differences are computed for
 each model. Groups of models (families) answered the same questions, so they share resamples.

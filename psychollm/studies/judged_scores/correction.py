@@ -44,7 +44,7 @@ verdicts have Wilson intervals, with the effective sample size that follows from
 of Student's t.
 
 The intervals of all differences combine the intervals of the scores
-(`psychollm.reliability.means.combined_intervals`), given the covariance (2).
+(`psychollm.reliability.means.combined_intervals`), given the covariance in equation (2).
 
 References
 ----------
@@ -196,7 +196,7 @@ def _sums(
 
 
 def _together(w: FloatArray, pi: FloatArray, known: BoolArray, table: Labelled) -> FloatArray:
-    """Return the correlation rho in (2), which is one if labels were drawn jointly."""
+    """Return the correlation rho in equation (2), which is one if labels were drawn jointly."""
     models = len(w)
     if table.sampled or all((row == known[0]).all() for row in known[1:]):
         return np.ones((models, models))

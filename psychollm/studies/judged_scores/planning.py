@@ -128,7 +128,7 @@ def variances_of(
         Predictions of the judge, which define groups of answers.
     answers : ndarray of bool (models, questions)
     worst : float
-        Variance of a model without a label.
+        Variance assumed for a model without labels.
     """
     found = np.full(residual.shape, np.nan)
     for row in range(len(residual)):

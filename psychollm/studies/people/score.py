@@ -112,7 +112,7 @@ class PeopleScore(Result):
         return f"{lead} if a small group scores very differently"
 
     def on_average(self) -> str:
-        """Return the mean difference of models from people as text; blank without an interval."""
+        """Return the mean difference of models and people as text; "" without an interval."""
         value = self.average.value[0]
         if not np.isfinite(self.average.interval).all():
             return ""

@@ -210,10 +210,10 @@ def predict_answers(
 
     Notes
     -----
-    The evaluation fits (n_folds - 1) / n_folds of the answers, so the final fit is more accurate
-    than the evaluated fits, especially with few answers. The calibration error refers to cells
-    held out at random. Cross-validation cannot detect that answers are missing because they would
-    have been wrong.
+    The evaluated fits use (n_folds - 1) / n_folds of the answers, so the final fit is more
+    accurate than the evaluated fits, especially with few answers. The calibration error refers to
+    cells held out at random. Cross-validation cannot detect that answers are missing because they
+    would have been wrong.
 
     Examples
     --------

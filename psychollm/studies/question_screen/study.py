@@ -437,7 +437,7 @@ def _check_shares(values: FloatArray) -> None:
 
 
 def _dead(values: FloatArray, n: IntArray) -> tuple[str, ...]:
-    """Return the kind of zero variance of each question, or "" if scores vary or n is 1."""
+    """Return the reason for zero variance of each question, "" if scores vary or n is 1."""
     low = np.where(n > 0, np.nanmin(np.where(n > 0, values, 0.0), axis=0), 0.0)
     high = np.where(n > 0, np.nanmax(np.where(n > 0, values, 0.0), axis=0), 0.0)
     why = np.full(n.size, "", dtype=object)

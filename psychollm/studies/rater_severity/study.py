@@ -89,7 +89,8 @@ def rater_severity(
     categories : iterable, optional
         All ratings from the lowest to the highest.
     unsure : hashable, optional
-        Label of the middle one of three ratings. The labels "unsure" and "tie" are recognised.
+        Label of the middle rating if there are three ratings. The labels "unsure" and "tie" are
+        recognised.
     discrimination : bool
         Whether raters may differ in discrimination, which requires at least three raters.
     level : float

@@ -221,7 +221,7 @@ def _slopes(values: pd.DataFrame) -> Any:
 def _contrasts(
     rows: pd.DataFrame, factor: str, baseline: str, column: str, resampling: Resampling
 ) -> Estimate:
-    """Return differences from the baseline, within models and other factors, by model."""
+    """Return mean differences from the baseline by model, with all other factors held constant."""
     kept = [name for name in CELL if name != factor and name in rows.columns]
     table = rows.pivot_table(
         index=kept, columns=factor, values=column, aggfunc="mean", sort=False, observed=True

@@ -207,7 +207,7 @@ def sample_curve(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> SampleCurve:
-    """Return accuracy by confidence, and its distribution in data sets from equation (1)."""
+    """Return accuracy by confidence, and its distribution in data sets drawn by equation (1)."""
     # There is one bin per possible confidence, or ten bins of equal width if there are more than
     # twenty possible confidences.
     table = exchanged(codes, right)

@@ -95,7 +95,7 @@ def disagreement(pairs: PairwiseCalibration, smallest: SmallestEffects) -> Findi
 
 
 def ensemble(gain: EnsembleGain, smallest: SmallestEffects) -> Finding:
-    """Report the gain in AUROC of the mean vote over the answers of the best single model."""
+    """Report the AUROC of the mean vote minus the AUROC of the best single model's answers."""
     free = with_interval(gain.mean_gain, gain.mean_gain_interval, 3, signed=True)
     fair = with_interval(
         gain.mean_gain_at_equal_rate, gain.mean_gain_at_equal_rate_interval, 3, signed=True

@@ -88,7 +88,7 @@ def _scored(name: str, yes: FloatArray, known: BoolArray, profiles: Profiles) ->
 
 
 def constant_answers(profiles: Profiles) -> Answers:
-    """Return the more frequent answer of each target as constant answers."""
+    """Return answers that are constant for each target: its more frequent answer."""
     majority = (profiles.yes_rates >= 0.5).astype(np.float64)
     yes = np.broadcast_to(majority[:, None], profiles.said.shape)
     return fixed_answers("constant answer", yes, profiles)

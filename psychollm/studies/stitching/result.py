@@ -101,8 +101,8 @@ class StitchedBenchmarks(Study, Result):
         model : hashable
             Label of a model in the table, or of a new model.
         given : mapping, optional
-            Scores of the model by benchmark; required for a new model. The given scores are added
-            to the model's scores in the table.
+            Scores of the model by benchmark; required for a new model. The model's scores in the
+            table are used in addition to the scores in `given`.
         date : str, date or float, optional
             Release date of a new model; by default the date of the latest model.
         level : float

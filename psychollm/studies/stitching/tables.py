@@ -248,7 +248,7 @@ def _items(n: Any, table: Table) -> FloatArray:
 
 
 def _marks(optimized: Any, table: Table) -> BoolArray:
-    """Return which scores are the best of several reports."""
+    """Return a mask of the scores that were selected as the best of several reports."""
     shape = table.values.shape
     if optimized is None:
         return np.zeros(shape, dtype=np.bool_)

@@ -56,7 +56,7 @@ _PRIOR_MEAN, _PRIOR_SD = np.log(2.0), 0.75  # prior mean and SD of the log SD of
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """Fit of model (1), and the components of its errors."""
+    """Fit of equation (1), and the components of its errors."""
 
     ability: FloatArray  # (models,)
     slope: float

@@ -19,8 +19,8 @@ pairs of tasks within families.
           \sum_{j \neq k} (P_j (1 - P_j) P_k (1 - P_k))^{1/2}    \quad (2)
 
 The likelihood contour is stretched about its maximum so that its curvature matches the covariance
-under correlation (2) (Chandler and Bate). Means of several attempts vary less than single
-attempts, so their variance is also estimated from all models.
+under the correlation in equation (2) (Chandler and Bate). Means of several attempts vary less than
+single attempts, so their variance is also estimated from all models.
 
 References
 ----------
@@ -193,7 +193,7 @@ def _contour(
     covariance: FloatArray,
     drop: float,
 ) -> FloatArray:
-    """Return contours where twice the log-likelihood is `drop` lower (models, directions, 2)."""
+    """Return contours of the log-likelihood, `drop` / 2 below the maximum (models, points, 2)."""
     angle = np.linspace(0.0, 2.0 * np.pi, _DIRECTIONS, endpoint=False)
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     out = np.empty((len(y), _DIRECTIONS, 2))

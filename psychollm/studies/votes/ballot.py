@@ -107,7 +107,7 @@ def ballot_of(
 def _without_texts(votes: Any, named: AbstractSet[str], covariates: Any) -> Any:
     """Read only the required columns of a table that is read in batches.
 
-    All other columns are kept but empty, so that error messages can name them.
+    All other columns are kept without their values, so that error messages can name them.
     """
     import pandas as pd
 
@@ -304,7 +304,7 @@ def _wins(
 def outcomes(
     column: "pd.Series[Any]", left: IntArray, right: IntArray, models: Labels
 ) -> FloatArray:
-    """Return the weight of left, tie and right (3, votes) for words, names or numbers."""
+    """Convert outcomes (words, names or numbers) to weights of left, tie and right (3, votes)."""
     import pandas as pd
 
     values, labels = pd.factorize(column)

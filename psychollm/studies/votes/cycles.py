@@ -14,7 +14,7 @@ strengths. For a single triangle, :math:`|c|` in units of its standard error is 
 maximum over all triangles. The null distributions of the statistic and of the maximum come from a
 parametric bootstrap of the fitted model. Residuals of pairs are sums over many votes, so they are
 drawn from a normal distribution. The variance of the normal distribution is the model's variance
-:math:`I_{ij}`, after the side, ties and discrimination of each voter are eliminated.
+:math:`I_{ij}` after elimination of each voter's effects on side, ties and discrimination.
 
 References
 ----------

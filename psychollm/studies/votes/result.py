@@ -165,7 +165,7 @@ class BradleyTerry(Study, Result):
 
     @property
     def score(self) -> Estimate:
-        """Strengths, under the attribute name that comparisons of scores use."""
+        """Alias of `strengths`, under the name that comparisons of scores read."""
         return self.strengths
 
     @property

@@ -111,7 +111,7 @@ class Votes:
 
     @cached_property
     def design(self) -> csr_array:
-        """Coefficients of strengths, deviations of kinds and covariates (votes, parameters)."""
+        """Design matrix (votes, parameters) of strengths, deviations of kinds and covariates."""
         rows = np.arange(self.left.size)
         one = np.ones(self.left.size)
         parts = [(rows, self.left, one), (rows, self.right, -one)]

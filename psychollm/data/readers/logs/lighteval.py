@@ -71,7 +71,7 @@ def read_lighteval(source: Source) -> list[Run]:
 
 
 def _rows(source: Source) -> list[Mapping[str, Any]]:
-    """Return the rows without the model's replies."""
+    """Return the rows of a file; columns of replies are omitted from Parquet files."""
     if source.shape == "lines":
         return [row for _, row in source.lines()]
     with source.parquet() as file:
