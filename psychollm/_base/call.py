@@ -35,7 +35,7 @@ class Call:
     aside: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self, made: Made | None = None) -> Any:
-        """Run the calls in the arguments, then this call; `made` caches return values."""
+        """Run this call after the calls among its arguments; `made` caches return values."""
         made = {} if made is None else made
         if id(self) not in made:
             inputs = [_value(one, made) for one in self.inputs]

@@ -43,7 +43,7 @@ def renamed(
 
 
 def _homes(name: str, rooms: Mapping[str, str]) -> list[str]:
-    """Search the sources for the full names of a public name, without importing modules."""
+    """Return the full names under which subpackages export `name`, without importing them."""
     if name.startswith("_"):
         return []
     homes = []

@@ -128,7 +128,7 @@ def _each(function: Callable[[Any], Any], pieces: list[Any]) -> list[Any]:
 def in_turn(
     function: Callable[[Any], Any], pieces: Iterable[Any], who: Workers, *, waiting: int
 ) -> Generator[Any]:
-    """Yield results as `spread` does, but raise a piece's error only when its result is due."""
+    """Yield results as `spread` does, but raise an error only after all earlier results."""
     with closing(spread(partial(_or_error, function), pieces, who, waiting=waiting)) as results:
         for result in results:
             if isinstance(result, PsychollmError):

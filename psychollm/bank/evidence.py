@@ -88,7 +88,7 @@ class Counted:
 
 
 def bets(reference: Counted, window: Counted) -> FloatArray:
-    """Return the logarithms (3,) of the products (2) for worse, better and different answers."""
+    """Return the log products (3,) of equation (2), for worse, better and different answers."""
     (before, own_before, _), (inside, own, _) = reference.table, window.table
     here = (before > 0) & (inside > 0)
     u, v = inside[here], before[here]

@@ -124,7 +124,7 @@ class Sandwich:
 
     @property
     def larger(self) -> FloatArray:
-        """Larger variance of each statistic, used for intervals (statistics,)."""
+        """Larger of `variance` and `apart` for each statistic, used for intervals."""
         return np.maximum(self.variance, self.apart)
 
 

@@ -142,7 +142,7 @@ class StagedPlan:
             yield step.name, _times(found, 1 if step.judge is None else len(self.respondents))
 
     def _foreseen(self) -> Iterator[tuple[Step, tuple[Prompt, ...]]]:
-        """Yield each later stage with the largest set of prompts that one model can receive."""
+        """Yield each later stage with the largest possible set of its prompts for one model."""
         # Arms may share prompts, which each model receives only once.
         first = {(one.key, one.repeat): one for one in self.plan.prompts}
         asked = [self._longer(prompt) for prompt in first.values()]

@@ -86,7 +86,7 @@ def shrink(matrix: FloatArray, target: FloatArray, shrinkage: float | None) -> R
 
 
 def least_shrinkage(matrix: FloatArray, target: FloatArray) -> tuple[float, int]:
-    """Return the smallest sufficient weight of the target, and the number of steps."""
+    """Return the smallest weight of the target without negative eigenvalues, and the steps."""
     if np.linalg.eigvalsh(target)[0] < DEFINITE:
         return _bisect(matrix, target)
     root = np.linalg.cholesky(target)

@@ -17,9 +17,9 @@ def judges_in(
 ) -> tuple[str, ...]:
     """Return the scorers that record the verdicts of a judge model in logs.
 
-    Scorers with verdicts of a model are Inspect AI's model-graded scorers (and others that record
-    a conversation with a grader), promptfoo's model-graded assertions, and deepeval's metrics that
-    a model evaluated. Pass the name of a scorer as `scorer` to `read_scores`, and its result to
+    Judges are Inspect AI's model-graded scorers (any that record a conversation with a grader),
+    promptfoo's model-graded assertions, and deepeval's metrics with an evaluation model. To
+    analyse a judge, pass its name as `scorer` to `read_scores`, and the result to
     `psychollm.judged_scores`.
 
     Parameters

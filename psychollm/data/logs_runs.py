@@ -380,7 +380,7 @@ def questions(
 
 
 def _keys(samples: Sequence[Sample]) -> list[tuple[str, int] | None]:
-    """Return the identity of each question (its content and a count); None without content.
+    """Return what identifies each question: its content and a count; None without content.
 
     The count distinguishes questions with the same content but different labels in a run.
     """

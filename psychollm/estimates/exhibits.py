@@ -32,7 +32,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """Table that is created when a page needs it."""
+    """Table of a finding, created when a page displays it."""
 
     table: Callable[[], Table | None]  # returns the table, or None if it has no rows
     folded: bool = False  # whether a long table is collapsed on the screen

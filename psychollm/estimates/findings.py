@@ -54,7 +54,7 @@ class Finding:
     numbers : mapping
         Numbers and results from which the answer is derived, by name.
     outcome : Outcome, Verdicts or None
-        Outcome of the interval on which the answer is based, or of one interval per model.
+        Conclusion from the interval on which the answer is based, or from one interval per model.
     reason : str
         Reason for a missing answer; empty if there is an answer.
     exhibits : tuple of Drawing or Listing

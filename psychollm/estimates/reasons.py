@@ -158,7 +158,7 @@ def first_reason(*cases: tuple[BoolArray, Reason]) -> tuple[Reason, ...]:
 
 
 def undefined(reasons: Sequence[Reason]) -> BoolArray:
-    """Return a mask of the models with a reason."""
+    """Return a mask of the models that have a reason for an undefined value."""
     return np.array([bool(reason) for reason in reasons], dtype=np.bool_)
 
 

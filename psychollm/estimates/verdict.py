@@ -118,7 +118,7 @@ class SmallestEffects:
         Parameters
         ----------
         values : mapping of str to float
-            New smallest effects by name.
+            New smallest effects of interest, by field name.
 
         Raises
         ------

@@ -71,7 +71,7 @@ class Congruence(Result):
     reasons: tuple[str, ...]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the coefficients, with one row per column of the first set."""
+        """Return the coefficients; rows are the first set's factors, columns the second set's."""
         import pandas as pd
 
         return pd.DataFrame(

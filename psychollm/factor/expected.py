@@ -57,7 +57,7 @@ def _fits(labels: tuple[Any, ...], questions: Any, models: Any) -> bool:
 def _chances(
     loadings: FloatArray, correlation: Any, thresholds: FloatArray, answers: FloatArray
 ) -> FloatArray:
-    """Return the probabilities (1) of a yes, shape (variables, units)."""
+    """Return the probabilities of yes by equation (1), shape (variables, units)."""
     phi = np.eye(loadings.shape[1]) if correlation is None else np.array(correlation)
     mean, covariance = posterior_scores(loadings, phi, thresholds, answers)
     silent = np.isnan(mean[:, 0])

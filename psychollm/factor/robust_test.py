@@ -42,7 +42,7 @@ FLAT = 1e-9
 
 
 class Quadratic(NamedTuple):
-    """Statistic T of (1), with the terms of its corrections."""
+    """Statistic T of equation (1), with the quantities for its corrections."""
 
     statistic: float
     df: int

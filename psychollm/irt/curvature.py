@@ -142,7 +142,7 @@ def _logistic_projected(codes: IntArray, curve: FloatArray, nodes: FloatArray) -
 def _projections(
     problem: Problem, parameters: FloatArray, grid: Grid, negligible: float
 ) -> Iterator[Terms]:
-    """Yield mean scores and projected scores by group of patterns, times the root of frequency."""
+    """Yield mean and projected score vectors by group of patterns, times the root of frequency."""
     patterns, logistic_items = problem.patterns, problem.family.exponential
     if logistic_items:
         table = logistic(linear(parameters, grid.nodes))[0]

@@ -151,7 +151,7 @@ class Family(ABC):
     def moments(
         self, parameters: FloatArray, nodes: FloatArray, counts: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return gradient (J, p), and observed and expected information (J, p, p), of counts."""
+        """Return gradient (J, p), observed and expected information (J, p, p), given counts."""
 
     def gradient(
         self, parameters: FloatArray, nodes: FloatArray, counts: FloatArray

@@ -391,7 +391,7 @@ def _family(
     *,
     population: bool,
 ) -> tuple[Family, BoolArray]:
-    """Return the family of the items to keep, and a mask of each item's answers (J, C)."""
+    """Return the family of the items in `keep`, and a mask of the categories of all items."""
     given = answers.given
     if given.shape[1] < 2:
         given = np.column_stack([given, np.zeros(len(given), dtype=np.bool_)])

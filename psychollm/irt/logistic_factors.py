@@ -10,8 +10,8 @@ The covariances of rows and columns have an inverse Wishart prior centred at the
 weight of the Wishart prior, as a number of rows or columns, is the dimension plus one. Posteriors
 of rows and columns are normal and are computed by coordinate ascent on a variational bound
 (`psychollm.kernels.logistic_factors`). All higher-level parameters are estimated by their
-posterior modes. Predictions therefore include the uncertainty of rows and columns. A row without
-answers is predicted from its features, with the variance of rows.
+posterior modes. Predictions therefore include the uncertainty of rows and columns. The effects of
+a row without answers have their prior distribution, whose mean depends on the features.
 
 An answer x between 0 and 1 counts as x yes answers and 1 - x no answers.
 

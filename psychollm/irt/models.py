@@ -114,7 +114,7 @@ def family_of(model: Model, link: Link, n_categories: int, codes: Codes = ()) ->
 
 
 def kind_of(model: Model) -> Family:
-    """Return a family of this model, with an arbitrary link and number of answers."""
+    """Return the model's family with two answers and the logit link, to look up properties."""
     return family_of(model, "logit", 2)
 
 

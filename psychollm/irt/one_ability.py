@@ -24,7 +24,7 @@ from psychollm.kernels.quadrature import HALF_RANGE
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemCurves:
-    """Mapping from coordinates to parameters of items with their observed answers."""
+    """Transformation between coordinates and item parameters, given the observed categories."""
 
     family: Family  # family with observed answers only, parameters (J, p)
     whole: Family  # family with all answers, parameters (J, p')

@@ -166,7 +166,7 @@ def item_screen(
 def against_rest(
     share: FloatArray, answered: BoolArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return mean answers, item-rest correlations, and p-values of the permutation test (1).
+    """Return mean answers, item-rest correlations, and p-values of the permutation test.
 
     `share` contains answers between 0 and 1 (respondents, items), and 0 for missing answers.
     """

@@ -62,7 +62,7 @@ class Curves:
         return Curves(self.slope[items], self.intercept[items])
 
     def heights(self, nodes: FloatArray) -> FloatArray:
-        """Return the logits of the item curves (1), shape (items, nodes)."""
+        """Return the logits of the item curves of equation (1), shape (items, nodes)."""
         return np.asarray(self.intercept[:, None] + self.slope[:, None] * nodes)
 
     def total(self) -> FloatArray:

@@ -1,4 +1,4 @@
-r"""Sums over resampled tallies for all rank measures of how well confidence separates two classes.
+r"""Sums over resampled counts, for rank measures of how well confidence separates two classes.
 
 Let C_g be the number of correct and W_g the number of wrong answers at the g-th smallest
 confidence, and let the subscript < g denote sums over smaller confidences. The numbers of pairs of

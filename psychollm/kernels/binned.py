@@ -187,7 +187,7 @@ def _first_level(passed, bins, k, left):
 
 @njit
 def _fill_swept(running, bins, left, gap, size, hits):
-    """Fill the sums (1) of equal-mass bins from running sums; return whether accuracy rises."""
+    """Fill sums within equal-mass bins; return whether accuracy never falls between bins."""
     # `running` (3, levels + 1) holds the numbers of answers and of correct answers and the sum of
     # confidence before each level.
     passed, won, stated = running[0], running[1], running[2]

@@ -118,7 +118,7 @@ def loglinear_logs(parameters: Floats, design: Floats) -> Floats:
 def loglinear_moments(
     parameters: Floats, design: Floats, counts: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return gradient, observed and expected information (equal) of counts (J, C, Q)."""
+    """Return gradient, observed and expected information (identical), given counts (J, C, Q)."""
     p = np.exp(loglinear_logs(parameters, design))
     total = counts.sum(axis=1)
     gradient = np.einsum("jcq,cpq->jp", counts - total[:, None] * p, design)

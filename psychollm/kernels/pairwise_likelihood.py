@@ -91,7 +91,7 @@ def _log_cells(n11, n10, n01, n00, p):
 
 @njit
 def pair_terms(counts, tau, rate, i, j, r):
-    """Return log-likelihood, score and information (2) of pair (i, j) at correlation r."""
+    """Return log-likelihood, score and information of pair (i, j) at correlation r."""
     joint, yes, n = counts
     p = pair_cells(tau[i, j], tau[j, i], rate[i, j], rate[j, i], r)
     n11 = joint[i, j]
@@ -226,7 +226,7 @@ def start_loadings(counts, tau, loading):
 
 @njit
 def residuals(counts, tau, rate, loading, z):
-    """Fill the residuals (3), shape (k, k), at loadings (k, m); zero for uninformative pairs."""
+    """Fill the residuals (k, k) of equation (3) at `loading`; zero for uninformative pairs."""
     joint, _, n = counts
     for i in range(loading.shape[0]):
         z[i, i] = 0.0

@@ -71,7 +71,7 @@ def _pull(shares, corners, cuts, rho, flip, pull):
 
 @njit
 def _threshold_part(pull, cuts, n, part):
-    """Fill the influence (C,) of an answer through the thresholds of its margin, a sum in (1)."""
+    """Fill each answer's influence (C,) through its margin's thresholds: a sum in equation (1)."""
     part[:] = 0.0
     for c in range(1, cuts.size - 1):
         if math.isfinite(cuts[c]) and pull[c] != 0.0:
@@ -174,7 +174,7 @@ def _prepare(table, t, u, rule, fixed):
 
 @njit
 def _variance(counts, parts, n, corners, square):
-    """Sum squared influences over units or, with `square`, over the model's expected counts."""
+    """Return the sum of units' squared influences; `square` uses the model's expected counts."""
     table, first_margin, second_margin = counts
     joint, first, second = parts
     row, column = margins_of(table)

@@ -140,7 +140,7 @@ def second_derivatives(parameters: FloatArray, nodes: FloatArray, link: str) -> 
 def count_moments(
     parameters: FloatArray, nodes: FloatArray, link: str, yes: FloatArray, no: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return gradient (items, p), observed and expected information (items, p, p), by (2)."""
+    """Return gradient (items, p), observed and expected information (items, p, p)."""
     if link == "logit" and parameters.shape[1] == 2:
         return _logistic_moments(parameters, nodes, yes, no)
     p, q = yes_no(parameters, nodes, link)

@@ -280,7 +280,7 @@ def solve_fixed(n11, n10, n01, n00, tau1, tau2):
 
 @njit
 def newton_in_bracket(w, low, high, score, bend):
-    """Return the next angle w (rho = sin w), its bracket, the move, and whether to stop."""
+    """Return the next angle w (rho = sin w), its bracket, its change, and whether to stop."""
     # `score` and `bend` are the first two derivatives of the log likelihood with respect to rho.
     if score > 0.0:
         low = w

@@ -92,7 +92,7 @@ def plot_type2_roc(
 
 
 def _curve(result: "Type2ROC", row: int) -> tuple[FloatArray, FloatArray]:
-    """Return the corners of a curve, starting at the highest criterion."""
+    """Return the false-alarm and hit rates of a curve, from the highest criterion down."""
     alarms = np.concatenate([[0.0], result.criterion_false_alarms[row]])
     hits = np.concatenate([[0.0], result.criterion_hits[row]])
     known = alarms.size > 1 and np.isfinite(alarms + hits).all()

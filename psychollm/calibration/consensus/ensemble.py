@@ -149,7 +149,7 @@ def ensemble_gain(
 
 @dataclass(frozen=True, slots=True)
 class _Half:
-    """One half of the questions, with the answer of the model that was best on the other half."""
+    """Signals on one half of the questions; the single model is the best on the other half."""
 
     chosen: int
     n: int

@@ -237,7 +237,7 @@ class _Pooled:
 def _by_base_rate(
     table: _Table, base_rate: FloatArray, both: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return sums of expected differences over each question's disagreements, with SEs."""
+    """Return each question's summed expectation, and its influence through the base rates."""
     # The error of a question is its influence on the sum through the base rates.
     rate = np.nan_to_num(base_rate)
     foreseen = (table.yes * (rate @ table.no)).sum(axis=0)

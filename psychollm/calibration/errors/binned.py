@@ -14,7 +14,7 @@ therefore reported with its expectation under calibration (:math:`E_0`), a p-val
 corrected estimates.
 
 The estimate `debiased` is the ECE, MCE or ACE minus :math:`E_0`. For the RMSCE, the variance of
-each bin's accuracy is subtracted from the squared error (2).
+each bin's accuracy is subtracted from the squared error, as in equation (2).
 
 .. math:: \text{RMSCE}^2_d = \max\Big(0, \sum_{b: n_b \ge 2} s_b
           \Big(d_b^2 - \frac{a_b (1 - a_b)}{n_b - 1}\Big)\Big).                           \quad (2)

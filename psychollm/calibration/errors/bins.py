@@ -106,7 +106,7 @@ def levels(values: FloatArray) -> IntArray:
 
 
 def mass_index(level: IntArray, counts: FloatArray, n_bins: int, *, left: bool) -> IntArray:
-    """Return the mass bin of each group (groups,) without splitting ties."""
+    """Return the equal-mass bin of each group (groups,); equal confidences share a bin."""
     through = np.cumsum(np.bincount(level, counts))
     before = np.concatenate([[0.0], through[:-1]])
     # Sums of whole counts are exact, but sums of weights have rounding errors. The tolerance

@@ -198,7 +198,10 @@ class ConfidenceGate(Study, Result):
         return fewest_answers(self.at_most, self.certainty)
 
     def name(self, gate: int) -> str:
-        """Return the name of a gate; gates are numbered from 0, by model and then by group."""
+        """Return the model or group of one threshold, or both, as its name.
+
+        Thresholds are numbered from 0, by model and then by group.
+        """
         row, column = divmod(gate, len(self.groups))
         model, group = self.labels[row], self.groups[column]
         if not self.grouped:

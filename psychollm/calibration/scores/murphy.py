@@ -233,7 +233,7 @@ def _terms(
 def _intervals(
     tally: Tally, value: FloatArray, level: float, *, binning: Binning
 ) -> tuple[FloatArray, FloatArray]:
-    """Return standard errors and bounds, shared by the plain and the corrected parts."""
+    """Return standard errors and bounds; plain and corrected parts have the same intervals."""
     bins = bins_of(tally.values, tally.correct + tally.wrong, binning).index
     stated, share, _ = (of_bins[bins] for of_bins in bin_means(tally, bin_starts(tally, binning)))
     rate = tally.correct.sum() / tally.weight.sum()

@@ -6,7 +6,7 @@ components are non-negative, so that noise increases them. Resampling adds furth
 percentiles of resamples are too high and never reach zero. Let :math:`o_k` be the proportion
 correct of bin k, :math:`V_k` its sampling variance (with clusters, computed from cluster sums;
 `estimates.clustered`), and :math:`s_k` the bin's proportion of all answers. Noise increases a mean
-squared deviation by B (1).
+squared deviation by the amount B of equation (1).
 
 .. math:: B = \sum_k s_k V_k, \qquad \text{with variance } 2 \sum_k s_k^2 V_k^2.         \quad (1)
 
@@ -122,7 +122,7 @@ def noise_of_squares(bins: BinNoise, score: Score, *, fitted: bool) -> Noise:
 
 
 def noise_of_one_sign(bins: BinNoise) -> Noise:
-    """Return the noise of a sum of deviations of one sign."""
+    """Return the noise B of over- or underconfidence by equation (2)."""
     error = np.sqrt(bins.variance)
     z = np.abs(bins.gap) / error
     near = z < _CLEAR

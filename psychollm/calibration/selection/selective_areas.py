@@ -119,7 +119,11 @@ def _of_aurc(tally: Tally, n: float) -> Gradient:
 
 
 def _of_augrc(tally: Tally, n: float) -> Gradient:
-    """Return the derivatives of AUGRC, to which a group contributes m E + w (m + 1) / 2."""
+    """Return the derivatives of AUGRC by the numbers of correct and of wrong answers.
+
+    A group of m answers with equal confidence, w of them wrong, contributes m E + w (m + 1) / 2,
+    where E is the number of errors at higher confidence.
+    """
     w, m = tally.wrong, tally.correct + tally.wrong
     errors = w[::-1].cumsum()[::-1] - w
     mean = 2.0 * float((errors * m + 0.5 * w * (m + 1.0)).sum()) / n**3

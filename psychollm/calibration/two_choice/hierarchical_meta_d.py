@@ -126,7 +126,7 @@ def assemble(
     method: Method,
     level: float,
 ) -> HierarchicalMetaD:
-    """Return the result for all models from posterior draws of the `usable` models."""
+    """Return the result from posterior draws of the `usable` models; other models are NaN."""
     mu, sigma = sampled.mu.reshape(-1, 1), sampled.sigma.reshape(-1, 1)
     chained = np.full((*sampled.mu.shape, 2 + usable.size), np.nan)
     chained[:, :, 0], chained[:, :, 1] = sampled.mu, sampled.sigma

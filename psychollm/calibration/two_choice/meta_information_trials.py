@@ -1,7 +1,7 @@
 r"""Meta-information of two-choice trials, and its ratios to reference values.
 
-Meta-I has one of three definitions (1), with stimulus class S, response R, correctness Y and
-rating C.
+Equation (1) gives three definitions of meta-I, with stimulus class S, response R, correctness Y
+and rating C.
 
 .. math:: I(Y; C), \qquad I(S; C \mid R), \qquad H(a^*) - H(S \mid R, C).                 \quad (1)
 

@@ -117,7 +117,7 @@ def _start(matrix: FloatArray) -> _Iterate:
 
 
 def _step(point: _Iterate, target: float) -> tuple[_Iterate, float]:
-    """Take one Newton step towards slack and dual matrices with product target times identity."""
+    """Take a Newton step towards matrices whose product (slack times dual) is `target` I."""
     inverse = np.linalg.inv(point.slack)
     inverse = (inverse + inverse.T) / 2.0
     change = np.linalg.solve(inverse * point.dual, target * np.diagonal(inverse) - 1.0)

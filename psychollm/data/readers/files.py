@@ -340,8 +340,8 @@ def read_words(
     layout : {"auto", "wide", "long", "transposed"}
         Layout of the file; "long" means that the file has a line per answer. With "auto", a file
         is long if `question` or `value` is given, or if the header has usual names of models,
-        questions and answers. In files that are not long, the first column contains the labels of
-        the rows.
+        questions and answers. In wide and transposed files, the first column contains the labels
+        of the rows.
     model : str, optional
         Column of a long file with the labels of the models; by default detected from the header.
     question : str or sequence of str, optional

@@ -185,7 +185,7 @@ def second_order(
 
 
 def transformed(loadings: FloatArray, gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the loadings (1): general loadings (..., k) and group loadings (..., k, m)."""
+    """Return general loadings (..., k) and group loadings (..., k, m) by equation (1)."""
     general = np.einsum("...kj,...j->...k", loadings, gamma)
     # A single factor is the general factor. In an ultra-Heywood case (loading above one), the
     # loadings on the group factor are zero.

@@ -185,7 +185,7 @@ def layout_of(shape: Shape, groups: int, level: Invariance, free: BoolArray) -> 
 def parameter_names(
     shape: Shape, labels: Sequence[Hashable], factors: Sequence[str]
 ) -> list[tuple[str, Hashable, Hashable]]:
-    """Return kind, item or factor, and detail (factor or index) of a group's parameters."""
+    """Name each parameter of a group by kind, by item or factor, and by a factor or index."""
     item = shape.item_of_threshold
     first = np.searchsorted(item, item)
     names: list[tuple[str, Hashable, Hashable]] = [
@@ -218,7 +218,7 @@ class Parts(NamedTuple):
 
 
 def unpack(shape: Shape, row: FloatArray) -> Parts:
-    """Return one group's parameters (size,) by kind."""
+    """Split one group's parameters (size,) by kind of parameter."""
     k, m = shape.free.shape
     loadings, covariance = np.zeros((k, m)), np.zeros((m, m))
     loadings[shape.loading_item, shape.loading_factor] = row[shape.loadings]

@@ -66,7 +66,8 @@ class EqualityTests(Result):
         Kind of test ("item" for all parameters of an item in all groups, or a kind of parameter),
         label of the item, factor or threshold, and group.
     statistic, df, p_value, adjusted : ndarray of shape (c,)
-        Robust score test (2), with unadjusted and adjusted p-values.
+        Robust score statistic of equation (2), its degrees of freedom, and its unadjusted and
+        adjusted p-values.
     index : ndarray of shape (c,)
         Uncorrected statistic, as in modification indices.
     change : ndarray of shape (c,)

@@ -274,7 +274,7 @@ class NumericForm(Form):
         return values if len(values) == 1 and words <= _UNIT_WORDS else frozenset()
 
     def opening(self, text: str) -> frozenset[Value]:
-        """Return the values at the start of the first sentence."""
+        """Return the values stated at the start of the reply's first sentence."""
         spans = sentences(text)
         first = text[: spans[0].end] if spans else text
         head = _HEAD.split(first, 1)[0]

@@ -54,7 +54,7 @@ _MAX_TOKENS = 2048
 
 
 def directed(direct: Sequence[Behaviour]) -> str:
-    """Return the directions for some behaviours, in the order in which reasoning uses them.
+    """Return directions that request the given behaviours, in the order of `BEHAVIOURS`.
 
     Parameters
     ----------

@@ -108,7 +108,7 @@ class Scale:
 
     @property
     def labels(self) -> dict[str, int]:
-        """Number of each point by its label."""
+        """Number of each point of the scale, by label."""
         return {name: self.low + i for i, name in enumerate(self.anchors)}
 
     def keyed(self, ratings: object) -> FloatArray:

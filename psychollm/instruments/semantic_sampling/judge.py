@@ -196,7 +196,7 @@ class Verdicts:
         return sum(_verdict(values) is None for values in self._said.values())
 
     def collapse(self) -> Collapse:
-        """Return the collapse that the verdicts define."""
+        """Return the rule that groups answers which the judge finds equal in meaning."""
 
         def same(question: str, first: str, second: str) -> bool:
             pair = frozenset((normal_form(first), normal_form(second)))

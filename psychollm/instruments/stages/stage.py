@@ -32,7 +32,7 @@ class Stage:
     def most(
         self, prompts: Sequence[Prompt], options: Mapping[str, Any] | None = None
     ) -> tuple[Prompt, ...]:
-        """Return the largest set of prompts that the stage may send to or about one model.
+        """Return the largest possible set of prompts to one model, or to judges of its replies.
 
         Parameters
         ----------

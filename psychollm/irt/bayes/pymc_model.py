@@ -58,7 +58,7 @@ def pymc_model(
 
 
 def named(centring: dict[str, FloatArray]) -> dict[str, FloatArray]:
-    """Return the shared variables for the degree of centring c of each parameter."""
+    """Return the degrees of centring under the names of the model's shared variables."""
     return {f"centring_{name}": value for name, value in centring.items()}
 
 

@@ -289,7 +289,7 @@ def contrasts(n: int) -> FloatArray:
 def structure_of(
     n_items: int, families: Grouping, domains: Grouping, priors: HierarchicalPriors, link: Link
 ) -> Structure:
-    """Return the terms of (1) for items, families and domains."""
+    """Return the elements of equation (1) for items, families and domains."""
     n_contrasts, n_domains = families.n - 1, domains.n if domains.n > 1 else 0
     means = 2 * (n_domains + 1) if n_domains else 0
     size = 2 * n_items + n_contrasts + means

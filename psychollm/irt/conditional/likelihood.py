@@ -42,7 +42,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Sufficient:
-    """Counts of a table that suffice for conditional likelihoods."""
+    """Sufficient statistics of a table for conditional likelihoods."""
 
     yes: FloatArray  # (J,) numbers of yes answers of informative respondents
     blocks: tuple[Block, ...]

@@ -112,7 +112,7 @@ def _stacked(layout: Layout, single: FloatArray, both: FloatArray) -> FloatArray
 
 
 def means(functions: FloatArray, curves: FloatArray) -> FloatArray:
-    """Return means of functions (F, C) given the ability (J, F, Q) under curves (J, C, Q)."""
+    """Return expected values (J, F, Q) of functions of the answer (F, C) at each ability."""
     return np.asarray(np.einsum("fc,jcq->jfq", functions, curves, optimize=True))
 
 

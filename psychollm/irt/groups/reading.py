@@ -72,7 +72,7 @@ class GroupAnswers:
         return np.array([label in wanted for label in self.items])
 
     def model(self, free: BoolArray) -> Groups:
-        """Return the objective with group-specific items `free`."""
+        """Return the objective in which the items of `free` have group-specific parameters."""
         family = self.problems[0].family
         places = places_of(free, self.answered, len(family.names), tied=family.tied)
         return Groups(

@@ -344,7 +344,7 @@ def exploratory_start(patterns: Patterns, dimensions: int, link: Link) -> Place:
 def confirmatory_start(
     patterns: Patterns, free: BoolArray, link: Link, *, correlated: bool
 ) -> Place:
-    """Return unit slopes, signed by covariances with the other items of the ability."""
+    """Return starting values; a slope has the sign of the covariance with the other items."""
     scores, rates = _standard_scores(patterns)
     slopes = np.zeros(free.shape)
     for k in range(free.shape[1]):

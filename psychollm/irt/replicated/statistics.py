@@ -299,7 +299,7 @@ def _centre(draws: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _adjusted(own: FloatArray, others: FloatArray, alternative: Alternative) -> FloatArray:
-    """Return the proportion of replicates whose most extreme value reaches each value."""
+    """Return adjusted p-values, from the most extreme value of each replicate."""
     if alternative == "less":
         own, others = -own, -others
     elif alternative == "two-sided":

@@ -91,7 +91,7 @@ class Answers:
         return cls(table, dealt, who, bar, reader)
 
     def each(self, function: Callable[[Task], T], points: FloatArray) -> Generator[T]:
-        """Yield the function's result for each task, with items at `points`, in order."""
+        """Yield the function's results by task, in order; items have parameters `points`."""
         tasks = (Task.of(ranges, points) for ranges in self.ranges)
         with closing(spread(function, tasks, self.who, parcels=PARCELS)) as results:
             for result in results:

@@ -27,7 +27,7 @@ class Task:
 
     @classmethod
     def of(cls, ranges: Ranges, points: FloatArray) -> "Task":
-        """Select the items of the ranges from points (S, J, 2)."""
+        """Return the task with the parameters of the items in `ranges`, from points (S, J, 2)."""
         return cls(ranges, points[:, ranges[0][0] : ranges[-1][1]])
 
     def at(self, low: int, high: int) -> FloatArray:

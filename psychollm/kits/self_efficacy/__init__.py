@@ -40,7 +40,7 @@ class Simulated(Respondents):
         return np.clip(drawn, 1, 4).astype(np.int64)
 
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Solve a task or rate statements; the skill is unrelated to the ratings."""
+        """Return a simulated reply to a task, or ratings that are unrelated to skill."""
         about = prompt.about
         if about["stage"] == "task":
             return _task(about["rubric"], rng.random() < self.skill(model, about["condition"]))

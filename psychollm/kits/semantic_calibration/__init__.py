@@ -15,7 +15,7 @@ POWERS = {"base": 1.0, "instruct": 3.0, "reasoning": 1.8}
 
 
 class Simulated(Respondents):
-    """Models that give one of two answers; in two arms, they give the likelier one too often."""
+    """Models that draw one of two answers; in two arms, the likelier answer is too frequent."""
 
     INSTRUMENTS = frozenset({"semantic_sampling"})
 

@@ -260,7 +260,7 @@ class Explored:
         return np.stack(columns, axis=1)
 
     def deviations(self, places: FloatArray) -> FloatArray:
-        """Return standard deviations (n, free) at points along the lines."""
+        """Return SDs (n, free) at `places`, which are positions along the eigenvectors."""
         return np.asarray(np.exp(np.minimum(self.at + places @ self.axes.T, np.log(LARGEST))))
 
     def along(self, values: Callable[[Mode], FloatArray], places: FloatArray) -> FloatArray:

@@ -180,5 +180,5 @@ class _Share:
 
 
 def _pivot(square: float, freedom: float, probability: FloatArray) -> FloatArray:
-    """Return quantiles of a mean square times its degrees of freedom, divided by a chi-square."""
+    """Return the sum of squares (mean square times df) divided by chi-square quantiles."""
     return np.asarray(0.5 * freedom * square / gammaincinv(0.5 * freedom, probability))

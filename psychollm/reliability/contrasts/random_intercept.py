@@ -322,7 +322,7 @@ def parametric_draws(fit: InterceptFit, null: InterceptFit, options: Resampling)
 
 @dataclass(frozen=True, slots=True)
 class _Noise:
-    """Standard normal draws of group effects, and the sums of row errors that the fits use."""
+    """Standard normal effects and errors of simulated data; errors are stored as sums."""
 
     design: InterceptDesign
     effect: FloatArray  # (sets, groups)

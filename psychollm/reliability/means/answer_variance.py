@@ -67,7 +67,7 @@ class AnswerVariance(Result):
     labels: tuple[Any, ...]  # (models,)
 
     def standard_error(self, *, n_questions: int, n_answers: int) -> FloatArray:
-        """Return the standard error (1) for other numbers of questions and answers.
+        """Return the standard error of equation (1) for other numbers of questions and answers.
 
         A negative variance between questions is set to zero.
 
@@ -211,7 +211,7 @@ class QuestionAnswers:
             return np.asarray(self.n / self.inverse.sum(axis=1))
 
     def variances(self, counts: FloatArray) -> FloatArray:
-        """Return both variances (2) in resamples of questions (resamples, 2, models)."""
+        """Return the estimates (resamples, 2, models) of equation (2) in resampled questions."""
         with np.errstate(invalid="ignore", divide="ignore"):
             centre = self.mean.sum(axis=1, keepdims=True) / self.n[:, None]
         off = self.answered * (self.mean - centre)

@@ -34,7 +34,7 @@ Margins: TypeAlias = Callable[[float], tuple[FloatArray, FloatArray]]
 def combined_intervals(
     differences: ScoreDifferences, margins: Margins, correlation: FloatArray
 ) -> ScoreDifferences:
-    """Return differences of proportions with the simultaneous intervals (1).
+    """Return differences of proportions with simultaneous intervals by equation (1).
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ class DifferenceVariance(Result):
         return max(1.0, 1.0 + (self.cluster_size - 1.0) * self.cluster_correlation)
 
     def standard_error(self, n_questions: int, *, n_answers: int = 1) -> float:
-        """Return the standard error (1) of a difference.
+        """Return the standard error of a difference by equation (1).
 
         Parameters
         ----------

@@ -291,7 +291,7 @@ class McNemar(NamedTuple):
 
 
 def mcnemar(first_only: Any, second_only: Any) -> McNemar:
-    """Compare two models on the same questions by McNemar's test (2).
+    """Compare two models on the same questions by McNemar's test, equation (2).
 
     Parameters
     ----------

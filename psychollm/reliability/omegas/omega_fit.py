@@ -227,7 +227,7 @@ def _variance(matrices: FloatArray, counted: FloatArray) -> FloatArray:
 
 
 def _total(hierarchies: Hierarchies, matrices: FloatArray, counted: FloatArray) -> FloatArray:
-    """Return the coefficients (1) except the proportion of group factors (b, 6)."""
+    """Return the coefficients of equation (1), except the proportion of group factors (b, 6)."""
     k = counted.sum(axis=1)
     variance = _variance(matrices, counted)
     unique = np.sum(hierarchies.uniquenesses * counted, axis=1)

@@ -211,7 +211,7 @@ def all_identical(sums: UnitSums) -> FloatArray:
 
 
 def fleiss(sums: UnitSums) -> FloatArray:
-    """Return Fleiss' kappa (1) (resamples,); NaN if only one category occurs."""
+    """Return Fleiss' kappa by equation (1) (resamples,); NaN if only one category occurs."""
     return _beyond(pairwise_agreement(sums), (category_shares(sums) ** 2).sum(axis=1))
 
 

@@ -307,7 +307,7 @@ def _standardised(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArra
 
 
 def _item_total(values: FloatArray) -> FloatArray:
-    """Return each item's correlation with the mean of a row's scores (items,)."""
+    """Return each item's correlation with the respondents' mean scores (items,)."""
     present = np.isfinite(values)
     score = np.where(present, values, 0.0).sum(axis=1) / np.maximum(present.sum(axis=1), 1)
     correlations = np.full(values.shape[1], np.nan)

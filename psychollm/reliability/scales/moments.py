@@ -116,7 +116,7 @@ def centred_items(values: FloatArray) -> FloatArray:
 
 
 def _complete_moments(centred: FloatArray, counts: FloatArray) -> ItemMoments:
-    """Return the moments (1) of complete scores."""
+    """Return the moments of equation (1) for scores without missing values."""
     shape = (len(counts), centred.shape[1])
     moments = ItemMoments(
         variance=np.empty(shape),

@@ -77,7 +77,7 @@ class Gate(Result):
         Raises
         ------
         InputError
-            If a gate fitted to texts gets features, or a gate fitted to features gets only texts.
+            If features are passed and the gate was fitted to texts, or the reverse.
         ShapeError
             If the number of features differs from the number in the fit.
         """

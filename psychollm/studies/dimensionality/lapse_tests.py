@@ -85,9 +85,9 @@ class WithLapses(Result):
 
     @property
     def p_value(self) -> float:
-        """P-value of Fisher's combination of the score test and the test of the proportion.
+        """Fisher's combined p-value of the score test and the test of `second_share`.
 
-        The score test and the test of the proportion are nearly independent.
+        The two tests are nearly independent.
         """
         product = self.test.p_value * self.second_share.p_value
         return float(chdtrc(4, -2.0 * np.log(product)))

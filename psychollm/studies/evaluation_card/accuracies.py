@@ -152,7 +152,7 @@ def accuracies(
 
 
 def _within(cells: QuestionAnswers, n: IntArray, chances: Chances | None) -> FloatArray:
-    """Return the sampling variance v / n of each cell in (2), from repeated answers if any."""
+    """Return v / n of equation (2) for each cell; repeated answers, if any, estimate v."""
     repeated = cells.repeated > 0
     # If a model's repeated answers never differ, its estimated variance of 0 is not credible.
     own = repeated & (cells.variance.sum(axis=1, keepdims=True) > 0.0)

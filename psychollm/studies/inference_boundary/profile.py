@@ -95,7 +95,7 @@ def boundary_profile(
 
 
 def failing_responses(answers: pd.DataFrame) -> list[Hashable]:
-    """Return the responses that never pass, sorted."""
+    """Return the responses that score 0 in every answer, sorted."""
     best = answers.dropna(subset=["response", "score"]).groupby("response")["score"].max()
     return sorted(best.index[best == 0].tolist(), key=str)
 

@@ -165,7 +165,7 @@ def chances_of(unsure: FloatArray, n: float) -> FloatArray:
 
 
 def unsure_of(variances: Variances) -> FloatArray:
-    """Return the standard deviation s of each question in (1), as an array (questions,)."""
+    """Return the standard deviation s of each question in equation (1), shape (questions,)."""
     known = np.isfinite(variances.of)
     mean = np.where(known, variances.of, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     size = np.sqrt(mean)
@@ -175,7 +175,7 @@ def unsure_of(variances: Variances) -> FloatArray:
 def needed(
     variances: Variances, half_width: float, level: float, *, unsure: bool, sampled: bool
 ) -> FloatArray:
-    """Return the number of labelled questions for each interval; NaN if no number suffices."""
+    """Return how many questions each model's interval requires; NaN if all are too few."""
     size = np.maximum(variances.size, 1.0)
     every = np.where(np.isfinite(variances.of), variances.of, 0.0)
     mean, spread_of = every.sum(axis=1) / size, unsure_of(variances)

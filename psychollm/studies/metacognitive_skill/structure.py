@@ -64,7 +64,7 @@ def entropy_of(categories: tuple[Hashable, ...], prefix: str, of: Sums) -> Float
 
 
 def register_structures(panel: Panel, traces: Traces, keep: BoolArray, threshold: int) -> None:
-    """Add to the panel the sums of each structure in the traces selected by `keep`."""
+    """Add sums of spans and codes to the panel, by structure, for the traces in `keep`."""
     for structure in structures_of(traces):
         here = keep & traces.where("structure", structure)
         for name in traces.categories:

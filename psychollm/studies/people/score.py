@@ -392,7 +392,7 @@ def _mover(
 def _place(
     apart: FloatArray, difference: float, bounds: FloatArray, share: float, level: float
 ) -> tuple[float, FloatArray]:
-    """Return the proportion of people below a model, with the interval (2)."""
+    """Return the proportion of people below a model, with the interval of equation (2)."""
     # `apart` (people,): score of the model minus score of each person; `bounds`: interval of the
     # difference; `share`: proportion of the difference's variance that is due to questions.
     value = _below(apart)

@@ -356,7 +356,7 @@ class _Folds:
     def apart(
         self, predictors: Predictors, weights: Mapping[str, float]
     ) -> tuple[FloatArray, FloatArray]:
-        """Return logits of answers by held-out models and to held-out questions (answers,).
+        """Return two sets of logits (answers,): of held-out models, and of held-out questions.
 
         One fit holds out models and questions together; a held-out model's answer to a held-out
         question is NaN.

@@ -67,7 +67,7 @@ class ClassShares(Study, Result):
     )
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return how many layers predict the proportions, given the limit `smallest.r_squared`."""
+        """Return how many layers predict the distribution of answers; see `smallest.r_squared`."""
         judged = verdicts(self.skill, smallest=smallest.r_squared)
         little = f"equivalent to no prediction (skill ±{smallest.r_squared:g})"
         words = {

@@ -5,9 +5,9 @@ The mean over raters has a flat or nearly flat prior. The variance over raters m
 marginal likelihood, in which raters are integrated out by Laplace's method. The prior of the
 variance is worth one or two raters of typical variance (MacKay's update). Therefore, raters with
 little information are shrunk towards the other raters, and a rater with constant ratings has
-finite severity. Newton steps use the observed information. The first three steps, and steps at
-which the observed information is not positive definite, omit all or part of the missing
-information about objects.
+finite severity. Newton steps use the observed information. The observed information subtracts the
+missing information, which is due to the unknown values of the objects. This term is reduced or
+omitted in the first three steps, and if the matrix is not positive definite.
 
 A standard error is the larger of two values: one from the inverse of the information matrix H, and
 one from the sandwich estimator over objects.

@@ -193,7 +193,7 @@ def _lineages(families: Any, models: Labels) -> tuple[IntArray, Labels]:
 
 
 def _cutoffs(cutoff: Any, models: Labels) -> FloatArray | None:
-    """Return the date of each model, NaN without a date; None if the date is searched."""
+    """Return each model's cutoff date, NaN if unknown; None if the study searches for it."""
     if cutoff is None:
         return None
     many = isinstance(cutoff, Mapping) or (np.ndim(cutoff) > 0 and not isinstance(cutoff, str))
@@ -205,7 +205,7 @@ def _cutoffs(cutoff: Any, models: Labels) -> FloatArray | None:
 def _units(
     values: FloatArray, lineage: IntArray, *, with_models: bool
 ) -> tuple[list[Unit], FloatArray]:
-    """Return the units, with difficulty from other lineages, and the overall difficulty."""
+    """Return lineages (and models) as units, and the difficulty estimated from all lineages."""
     means = means_of_lineages(values, lineage)
     others = [difficulty_of(means[np.arange(len(means)) != one]) for one in range(len(means))]
     units = [Unit(scores, *other) for scores, other in zip(means, others, strict=True)]

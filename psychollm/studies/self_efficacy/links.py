@@ -212,7 +212,7 @@ def _within(name: str, x: FloatArray, y: FloatArray, level: float) -> Estimate:
 
 
 def _apart(x: FloatArray, y: FloatArray) -> float:
-    """Return Spearman's coefficient of the residuals (1) of two tables (models, cells)."""
+    """Return Spearman's coefficient of the residuals of two tables by equation (1)."""
     left = []
     for one in (x, y):
         rest = one - one.mean(axis=1, keepdims=True)

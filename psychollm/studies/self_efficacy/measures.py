@@ -39,7 +39,7 @@ def as_measures(measures: Any) -> dict[str, pd.DataFrame]:
 
 
 def _of_frame(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the rows of each column of a table with models in a column or in its index."""
+    """Return rows by measure (column); models are in the index or in the column ``model``."""
     if "model" not in frame.columns and "model" in frame.index.names:
         frame = frame.reset_index()
     if "model" not in frame.columns:

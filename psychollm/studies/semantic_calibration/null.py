@@ -64,7 +64,7 @@ class Exchanged:
 
 
 def exchanged(codes: AnyArray, right: FloatArray) -> Exchanged:
-    """Return the outcomes of each question if the right answer is one more sample."""
+    """Return each question's possible outcomes and their probabilities, by equation (1)."""
     # Codes are classes (questions, samples), -1 where missing; `right` is NaN for
     # abstentions, which are never right.
     # Many questions have the same numbers of samples by class, and thus the same outcomes.

@@ -25,7 +25,7 @@ confidence, correctness = confidence_and_correctness(said.pooled_scores(){repeat
 
 
 def judged(command: "OfTables", tables: "Tables[Responses]", asked: str = "") -> Found:
-    """Return the study of two tables; `asked` is code for the prompts shown to people."""
+    """Return the study of two tables; `asked` is Python code for prompts shown to people."""
     if tables.groups is not None:
         return _judged_by(command, tables, tables.groups[1])
     from psychollm.studies.shared_confidence.study import shared_confidence

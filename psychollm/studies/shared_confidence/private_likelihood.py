@@ -79,7 +79,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
-    """Likelihood (2) of distinct answer patterns as a function of (c, d, coefficients of a, z)."""
+    """Equation (2) for distinct answer patterns, as a function of (c, d, coefficients of a, z)."""
 
     basis: FloatArray  # (nodes, degree + 1) polynomials in the factor
     cells: tuple[tuple[float, float, FloatArray], ...]  # yes and correct as signs, weights w
@@ -89,7 +89,7 @@ class Likelihood:
 
     @classmethod
     def of(cls, paired: PairedAnswers, evidence: Evidence, m: int) -> "Likelihood":
-        """Collect the distinct patterns of a model's questions, by its answer and correctness."""
+        """Collect distinct answer patterns of questions, by model m's answer and correctness."""
         used = paired.present[m]
         cell = (2 - 2 * paired.yes[m, used] - paired.correct[m, used] + 1).astype(np.int64)
         pattern = evidence.patterns.of_question[used]

@@ -241,7 +241,7 @@ def count(grid: Grid, profiles: Profiles, weights: FloatArray | None = None) -> 
 
 
 def log_likelihoods(grid: Grid, profiles: Profiles) -> FloatArray:
-    """Return each question's term in (2) at the best slope (targets, points, questions)."""
+    """Return each question's term of equation (2) at the best slope, for targets and points."""
     if grid.log_odds is None:
         msg = (
             "criterion='likelihood' needs log odds or probabilities of yes, but the table has "

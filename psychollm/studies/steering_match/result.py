@@ -69,7 +69,8 @@ class SteeringMatch(Study, Result):
         Null distributions for permuted questions: the five headline statistics, and each target's
         held-out kappa.
     controls : tuple of Control
-        Controls, which are the threshold on the unsteered log odds and the given tables.
+        Control predictors: a threshold on the unsteered log odds, and the tables passed by the
+        caller.
     steered : SteeredAnswers
         Table of steered answers, with its collapsed strengths.
     targets : Responses

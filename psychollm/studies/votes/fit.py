@@ -6,10 +6,11 @@ Equation (1) gives the log odds of left against right for voter v, and the log t
           + u_{gl} - u_{gr} + \sigma + s_v, \\
           \nu &= \tau + t_v.                                                              \quad (1)
 
-The voter effects :math:`s_v, t_v, \alpha_v` on side, ties and discrimination are normal. A kind g
-of voters has normal deviations :math:`u_g` from the strengths. A single voter with very many votes
-also has deviations; this voter is linked with the other voters but not pooled. Strengths also have
-a normal prior. All standard deviations are estimated.
+Voter v has three normal effects: a preference :math:`s_v` for the left side, an effect :math:`t_v`
+on ties, and a log discrimination :math:`\alpha_v`. Strengths differ between kinds of voters: kind
+g has normal deviations :math:`u_g`. A single voter with very many votes also has deviations; this
+voter is linked with the other voters but not pooled. Strengths also have a normal prior. All
+standard deviations are estimated.
 
 The effects of voters are integrated out. Newton steps find the mode of each voter's posterior.
 Around the mode, a product of Gauss-Hermite rules is weighted by the true density. By Fisher's
@@ -92,7 +93,7 @@ class Fit:
 
     @property
     def spread(self) -> FloatArray:
-        """SDs of strengths, and of each kind's deviations (1 + own,)."""
+        """SD of the strengths, then the SD of each kind's deviations (1 + own,)."""
         return self.state.spread
 
     @cached_property

@@ -39,7 +39,7 @@ def nodes_of(m: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _differences(votes: Votes, state: State) -> tuple[FloatArray, FloatArray]:
-    """Return the term that discrimination multiplies, and the added term (votes,)."""
+    """Return two parts of the log odds (votes,): multiplied by discrimination, and added."""
     phi, own = state.phi[:-2], votes.is_own
     added = votes.design @ np.where(own, phi, 0.0) if votes.n_own else np.zeros(1)
     return votes.design @ np.where(own, 0.0, phi), added + state.phi[-2]
@@ -105,7 +105,7 @@ def slope_of(votes: Votes, scores: FloatArray) -> FloatArray:
 
 
 def scale_of(votes: Votes, state: State, at: Here) -> tuple[float, float]:
-    """Return the information along the scale of strengths, and its loss to voters' effects."""
+    """Return the information about the scale of strengths, and the part voters' effects remove."""
     line = at.slope * (state.phi[votes.left] - state.phi[votes.right])
     one = at.terms
     total = float((one.eta_eta * line**2).sum())

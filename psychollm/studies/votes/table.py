@@ -100,7 +100,7 @@ class Votes:
         return self._of(rows, self.voter[rows] // step, slice(None, None, step))
 
     def scaled(self, slope: FloatArray) -> csr_array:
-        """Return the design matrix, in which discrimination multiplies all but the deviations."""
+        """Return the design matrix times discrimination, except in the columns of deviations."""
         found = self.design.copy()
         row = np.repeat(np.arange(self.left.size), np.diff(found.indptr))
         factor = np.broadcast_to(slope, self.left.shape)[row]

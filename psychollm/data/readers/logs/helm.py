@@ -2,8 +2,9 @@
 
 The field ``instance_id`` identifies a question, but only within a scenario. The field
 ``train_trial_index`` is the number of the repeat. Every statistic of an instance, except counts
-and times, is a scorer. The perturbation of a question is read as its filter. Each split of a run
-is a separate task. ``max_prob`` is the confidence, if the model returned likelihoods.
+and times, is a scorer. The column ``filter`` of the result contains the perturbation of each
+question. Each split of a run is a separate task. ``max_prob`` is the confidence, if the model
+returned likelihoods.
 """
 
 import re

@@ -183,7 +183,7 @@ def places(header: Sequence[str], columns: Mapping[str, str], path: Path | str) 
 def _is_of_one_model(
     header: Sequence[str], usual: Mapping[str, Sequence[str]], columns: Mapping[str, str]
 ) -> bool:
-    """Return whether only the model's column is missing, so that the file may name the model."""
+    """Return whether only the model's column is missing; the file's name then labels the model."""
     known = {*KEYS, *columns.values(), *usual["question"], *usual["score"]}
     if not known.issuperset(header):
         return False  # another column may contain the models
