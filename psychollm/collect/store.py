@@ -162,7 +162,7 @@ class Store:
         return new
 
     def note(self, name: str, value: str) -> None:
-        """Store information about the run under a key, such as its plan."""
+        """Store a piece of information about the run, such as the plan, under a key."""
         with self.writing() as db:
             db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value))
 

@@ -4,9 +4,9 @@ A resample is a vector of counts: how often each unit (question, respondent, mod
 statistic is computed for many vectors of counts in one call: the vector of the sample (all counts
 are one), vectors without each group of units, and vectors of resamples. Differences between models
 are computed within a resample, so that the difficulty of the questions cancels. Clustered units
-(several questions about one passage) are drawn and left out as whole clusters. The number of
-resamples per call depends only on the number of units, because rounding in matrix products depends
-on their shape and results must be reproducible to the last bit.
+(several questions about one passage) are drawn and left out as whole clusters. Rounding in matrix
+products depends on their shape. The number of resamples per call therefore depends only on the
+number of units, so that results are reproducible to the last bit.
 """
 
 from collections.abc import Callable

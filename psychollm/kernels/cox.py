@@ -8,9 +8,9 @@ answers and S_1 the sum of x over the correct answers. The log likelihood is
 
 where the last term is Firth's penalty, which is used only if correct and wrong answers are
 separated. Outcomes enter only through S_0 and S_1, and the sum over g is an integral over the
-distribution of x. If there are many distinct confidences, x is divided into narrow bins, and each
-bin is replaced by two nodes with the same moments up to the third (Gauss quadrature). A resample
-then takes one pass over the answers and a few passes over the nodes.
+distribution of x. If there are many distinct confidences, x is divided into narrow bins. Each bin
+is replaced by two nodes with the same moments up to the third (Gauss quadrature). A resample then
+takes one pass over the answers and a few passes over the nodes.
 
 A confidence bound of a coefficient is the value v at which the likelihood, maximised over the
 other coefficient, has decreased so far that

@@ -88,7 +88,9 @@ def one_factor_null(
     OptionError
         If an option does not exist, or a loading is NaN.
 
-    Notes ----- A model with an extreme yes rate can have constant answers in a replicate; its
+    Notes
+    -----
+    A model with an extreme yes rate can have constant answers in a replicate; its
     correlations are then set to zero.
 
     Examples

@@ -93,7 +93,9 @@ def grim(rate: Any, n: Any, *, digits: int | None = None, scale: float = 1.0) ->
     ShapeError
         If the number of values of n is neither one nor the number of rates.
 
-    Notes ----- The test accepts halves rounded up, down or to even.
+    Notes
+    -----
+    The test accepts halves rounded up, down or to even.
 
     References
     ----------

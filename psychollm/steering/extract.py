@@ -287,7 +287,7 @@ def random_direction(like: Direction | HiddenStates, *, rng: RandomState = None)
     ----------
     like : Direction or HiddenStates
         Object that determines the layers, the hidden size and the unit of dose. If the object is a
-        direction, it also sets the length.
+        direction, the object also determines the length.
     rng : Generator or int, optional
         Random generator or seed of the direction.
 

@@ -62,7 +62,9 @@ def steer(
     InputError
         If the model is not a causal transformers model, or is in training mode.
 
-    Notes ----- The state and the displacement are added in float32, because in bfloat16 a dose of
+    Notes
+    -----
+    The state and the displacement are added in float32, because in bfloat16 a dose of
     0.05 would become 0.051. The sum is returned in the data type of the state. The directions of
     nested contexts are summed.
 

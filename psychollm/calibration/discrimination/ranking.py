@@ -437,7 +437,7 @@ def average_precision(
     Returns
     -------
     Estimate
-        Values are NaN, with a reason, for a model without any correct answers (or errors) to
+        Values are NaN, with a reason, for a model without correct answers (or without errors) to
         retrieve.
 
     Raises

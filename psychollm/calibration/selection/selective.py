@@ -290,7 +290,7 @@ def coverage_at_risk(
     The estimate is a maximum over the sample and is therefore biased upwards. The interval inverts
     the band of `risk_coverage`. The lower bound of the interval is the largest coverage at which
     the upper band does not exceed the risk; the upper bound uses the lower band. With
-    ``ties="whole"``, the bootstrap bound replaces the lower bound if it is smaller.
+    ``ties="whole"``, the lower bound is the smaller of the inverted bound and the bootstrap bound.
 
     Examples
     --------

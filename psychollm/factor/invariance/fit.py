@@ -178,8 +178,8 @@ def confirmatory_groups(
     Returns
     -------
     GroupFactors
-        Parameters per group on the scale of the reference group, standard errors and fit.
-        `score_tests` identifies items that violate the equalities.
+        Parameters per group on the scale of the reference group, with standard errors and fit
+        indices. `score_tests` identifies items that violate the equalities.
 
     Raises
     ------

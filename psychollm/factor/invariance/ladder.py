@@ -296,7 +296,7 @@ class MeasurementInvariance(Result):
 
     @property
     def broken(self) -> Invariance | None:
-        """First level of invariance that is significantly violated; None without one."""
+        """First significantly violated level of invariance; None if no level is violated."""
         steps = zip(self.levels[1:], self.outcomes(), strict=True)
         return next((level for level, one in steps if one is Outcome.ABOVE), None)
 

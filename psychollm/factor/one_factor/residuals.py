@@ -1,9 +1,9 @@
 """Residuals of pair tables under one factor, and tests of further factors.
 
-A second factor raises the standardised residuals of the counts (equation (3) of
-`kernels.pairwise_likelihood`) within groups of models and lowers them between groups, which gives
-one large eigenvalue. The proportion of variance of a second factor is estimated by pairwise
-likelihood. Fits for null distributions stop once three digits are accurate.
+A second factor raises the standardised residuals of equation (3) of `kernels.pairwise_likelihood`
+within groups of models. It lowers the residuals between groups, which gives one large eigenvalue.
+The proportion of variance of a second factor is estimated by pairwise likelihood. Fits for null
+distributions stop once three digits are accurate.
 """
 
 from __future__ import annotations

@@ -268,7 +268,7 @@ _OF_ERROR_BEFORE = re.compile(rf"(?:(?<!\w)(?:{_ERROR})(?!\w)|错|間違|誤)\)?
 
 
 def manner(text: str, sentence: Sentence, start: int, end: int, *, answers: bool = False) -> Mode:
-    """Return the manner in which a sentence mentions a value.
+    """Return the mode in which a sentence mentions a value, such as asserted or denied.
 
     With `answers`, the value is a complete answer, such as "no". A negation that follows a
     complete answer does not deny it.
@@ -318,7 +318,7 @@ def _disowned(before: str, after: str) -> bool:
 
 
 def of_one_manner(text: str, ones: list[Mention], joins: re.Pattern[str]) -> list[Mention]:
-    """Assign one manner to all values of a list: "A, B and D are wrong", "whether 5 or 6"."""
+    """Give all values of a list the same mode of mention: "A, B and D are wrong"."""
     start = 0
     for i in range(1, len(ones) + 1):
         alike = i < len(ones) and ones[i].value == ones[i - 1].value

@@ -184,7 +184,7 @@ STREAMED: tuple[Model, ...] = ("rasch", "1pl", "2pl")
 
 
 def sides_of(source: Responses, respondents: Respondents) -> tuple[CellTable, Sides]:
-    """Return the table with items in rows, and the labels of both sides."""
+    """Return the table with items in rows, and the labels of its rows and columns."""
     if respondents == "models":
         return source.by_question, (source.models, source.questions, respondents)
     return source.by_model, (source.questions, source.models, respondents)

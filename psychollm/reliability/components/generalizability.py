@@ -142,7 +142,9 @@ def generalizability(
     OptionError
         If ``estimation="ems"`` is used with missing cells, or an option is invalid.
 
-    Notes ----- With missing cells, the cost of REML is proportional to the number of missing-data
+    Notes
+    -----
+    With missing cells, the cost of REML is proportional to the number of missing-data
     patterns. The cost of REML also increases with the cube of the product of the two smallest
     numbers of levels. For 20 models, 1,000 items and 3 runs, REML takes a few seconds.
 

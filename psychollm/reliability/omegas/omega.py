@@ -246,7 +246,9 @@ def omega(
     OptionError
         If an option is invalid.
 
-    Notes ----- Results agree to 1e-5 with the R package psych 2.2.9 (oblimin rotation,
+    Notes
+    -----
+    Results agree to 1e-5 with the R package psych 2.2.9 (oblimin rotation,
     Schmid-Leiman, equal general loadings of two factors). For principal axes, psych uses
     ``tolerance=1e-3``.
 

@@ -191,14 +191,16 @@ def consistency(
         If an option is invalid, or if ``interval`` is "feldt" or "duhachek" although respondents
         have several rows.
 
-    Notes ----- The coverage of 95 % intervals was simulated with 50, 200 and 1,000 respondents.
+    Notes
+    -----
+    The coverage of 95 % intervals was simulated with 50, 200 and 1,000 respondents.
     The coverage of Feldt's interval was 95 % for normal items, and 96 to 97 % for binary items of
-    all difficulties. If nearly all answers were yes, the coverage of Feldt's interval was 92 %,
-    and the coverage of the jackknife interval was 91, 96 and 95 %, respectively. For strongly
-    skewed items, the coverage of Feldt's interval was 91, 85 and 83 %, and the coverage of the
-    jackknife interval was 91, 92 and 94 %. With three similar repetitions of each of 10 to 200
-    models, the coverage of the jackknife interval was 93 to 96 %. Feldt's interval, if it treated
-    all rows as independent, would cover 71 to 85 %.
+    all difficulties. If nearly all answers were yes, the coverage of Feldt's interval was 92 % for
+    all three sample sizes, and the coverage of the jackknife interval was 91, 96 and 95 %. For
+    strongly skewed items, the coverage of Feldt's interval was 91, 85 and 83 %, and the coverage
+    of the jackknife interval was 91, 92 and 94 %. With three similar repetitions of each of 10 to
+    200 models, the coverage of the jackknife interval was 93 to 96 %. If Feldt's interval treated
+    all rows as independent, its coverage would be 71 to 85 %.
 
     References
     ----------

@@ -244,7 +244,9 @@ def split_half(
     OptionError
         If an option is invalid.
 
-    Notes ----- With an odd number of items, the halves differ by one item, and all such splits are
+    Notes
+    -----
+    With an odd number of items, the halves differ by one item, and all such splits are
     used. The R package psych 2.2.9 uses half of these splits and reverses items by default (see
     `guttman`). Maximum and minimum have no intervals, because the difference between them is
     larger in samples than in the population, especially with few respondents and many items.

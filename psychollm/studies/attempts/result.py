@@ -378,7 +378,7 @@ class Attempts(Study, Result):
         )
 
     def outcomes(self, k: int, *, smallest: SmallestEffects = SMALLEST) -> Verdicts:
-        """Return whether each pair of models differs in pass^k, is equivalent or inconclusive.
+        """Return whether each pair of models differs in pass^k, is equivalent, or is inconclusive.
 
         Parameters
         ----------

@@ -247,7 +247,7 @@ class Comparison(Study, Result):
         return exhibit(Findings(items=items, head=head), self, smallest)
 
     def outcomes(self, *, smallest: SmallestEffects = SMALLEST) -> Verdicts:
-        """Return whether each pair of models differs, is equivalent or inconclusive.
+        """Return whether each pair of models differs, is equivalent, or is inconclusive.
 
         Parameters
         ----------

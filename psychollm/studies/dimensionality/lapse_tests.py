@@ -242,7 +242,7 @@ def second_factor_tests(
     rng: np.random.Generator,
     progress: bool = False,
 ) -> tuple[ResidualTest, ResidualTest]:
-    """Test for a second factor, allowing for lapses, by scores and by proportion of variance."""
+    """Test for a second factor, given lapses, by scores and by its proportion of variance."""
     table = answers.table
     curves = _Curves.of(fit._parameters)
     yes, no = ((~table.missing & (table.codes == code)).T.astype(float) for code in (1, 0))

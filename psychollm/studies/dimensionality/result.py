@@ -127,8 +127,8 @@ class Dimensionality(Study, Result):
         Second factor's proportion of variance by pairwise likelihood, compared with one-factor
         replicates.
     with_lapses : WithLapses or None
-        Fit of one factor with lapses, and tests for a second factor. The fit and the tests with
-        lapses are computed, and decide the verdict, if one normal factor is rejected.
+        Fit of one factor with lapses, and tests for a second factor. If one normal factor is
+        rejected, the fit and tests with lapses are computed and decide the verdict.
     spectrum : PlainSpectrum
         Tetrachoric spectrum under the chosen continuity correction, with its null distributions
         under independence and under one factor.

@@ -1,9 +1,9 @@
 """Abstention of models on unanswerable and on answerable questions.
 
 Abstention is scored by rules or by a judge, overall and by scenario. A mismatch is a reasoning
-trace that expresses doubt but ends in a confident answer. A judge who sees the trace may attribute
-the doubts of the trace to the answer. Mismatch rates are therefore reported separately for rules,
-for judges with the trace and for judges without it.
+trace that expresses doubt but ends in a confident answer. A judge who sees the trace may mistake
+doubts in the trace for doubts in the answer. Mismatch rates are therefore reported separately for
+rules, for judges with the trace and for judges without it.
 """
 
 from __future__ import annotations

@@ -99,13 +99,13 @@ class RecencyBreak(Study, Result):
 
     @property
     def alarm(self) -> BoolArray:
-        """Whether each lineage has a significant drop beyond difficulty (lineages,)."""
+        """Whether each lineage has a significant drop that difficulty does not explain."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self.adjusted <= 1.0 - self.level)
 
     @property
     def alarms(self) -> Labels:
-        """Lineages with a significant drop beyond difficulty."""
+        """Lineages with a significant drop that difficulty does not explain."""
         return tuple(self.lineages[one] for one in np.flatnonzero(self.alarm))
 
     def to_frame(self) -> "pd.DataFrame":

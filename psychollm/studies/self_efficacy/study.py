@@ -358,8 +358,8 @@ def self_efficacy(
         statements of a model are averaged before models are compared. Only `totals` has intervals
         over the repeats of one model. Consistency, stability, conditions, people, performance and
         measures use first ratings in the plain design ("plain" persona, tasks first, all at once,
-        no feedback). If a condition lacks the plain label of a factor, the first label in sorted
-        order replaces it.
+        no feedback). If a condition has no rating with the plain label of a factor, the first
+        label in sorted order is used instead.
 
     Raises
     ------

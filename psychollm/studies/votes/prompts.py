@@ -38,7 +38,7 @@ _FEWEST = 5  # smallest number of prompts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptVariation:
-    """Variation of strengths between prompts, and the scale of a typical prompt."""
+    """Standard deviation of strengths between prompts, and strengths on a typical prompt."""
 
     sd: float | None  # SD of each model's strength between prompts, in logits; None if unknown
     scale: float = 1.0  # strengths on a typical prompt, relative to the fitted strengths
