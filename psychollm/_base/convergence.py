@@ -19,7 +19,7 @@ class Convergence:
     def of_gradient(
         cls, *, converged: bool, steps: int, gradient: float, objective: float
     ) -> "Convergence":
-        """Return a minimisation's status; if it did not converge, the reason is the gradient."""
+        """Return a minimisation's status; without convergence, the reason states the gradient."""
         reason = "converged" if converged else f"the gradient is still {gradient:.1e}"
         return cls(converged=converged, iterations=steps, reason=reason, objective=objective)
 

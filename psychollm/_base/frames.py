@@ -165,7 +165,7 @@ def _kind(column: "pd.Series[Any]") -> str:
 def long_table(data: Any, columns: Sequence[str], *, argument: str, row: str) -> "pd.DataFrame":
     """Convert a table to pandas, and check that it has the given columns and at least one row.
 
-    Error messages use the noun `row` for the things that rows describe.
+    The argument `row` is the noun that error messages use for the unit of a row.
     """
     frame = in_pandas(data)
     if not _is_pandas(frame) or frame.ndim != 2:

@@ -86,7 +86,7 @@ class Calibration:
     held_out: tuple[ItemModel, ...]  # item models, each fitted without one fold
 
     def taken(self, which: IntArray) -> "Calibration":
-        """Return the calibration restricted to some questions."""
+        """Return the calibration for a subset of the questions."""
         return replace(self, held_out=tuple(items.taken(which) for items in self.held_out))
 
 

@@ -25,9 +25,9 @@ requires n(p) questions, the bias is
 
 .. math:: E[\hat p] - p \approx - \operatorname{Var}(\hat p)\, \frac{d \log n}{dp}.       \quad (2)
 
-Two corrections reduce the bias that results from stopping. First, the margin of error is computed
-at the score :math:`\tilde p` after adding :math:`z^2 / 2` correct and :math:`z^2 / 2` wrong
-answers (Agresti and Coull), so that a session without rare answers does not appear precise.
+Two corrections reduce the bias that results from stopping. First, :math:`z^2 / 2` correct and
+:math:`z^2 / 2` wrong answers are added (Agresti and Coull), and the margin of error is computed at
+the resulting score :math:`\tilde p`. A session without rare answers then does not appear precise.
 Second, the bias is subtracted from the score of a stopped session. All predictions are shifted by
 a constant on the logit scale so that their mean is about :math:`\tilde p`. Let :math:`s_j` be the
 standard deviations of the errors that the item model expects after this shift. Then

@@ -31,7 +31,7 @@ class CalibratedQuestions(Result):
 
     @property
     def intercepts(self) -> FloatArray:
-        """Intercepts (questions,): logits of the scores of a median model."""
+        """Intercept of each question (questions,), the logit of a median model's score."""
         return np.asarray(self.drawing.items.items[:, 0])
 
     @property

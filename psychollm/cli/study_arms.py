@@ -9,7 +9,7 @@ from psychollm._base.errors import InputError, OptionError
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Store with the replies of one arm of the study, and the arm's name in it."""
+    """Store with the replies of one arm of the study, and the arm's name in this store."""
 
     path: Path
     arm: str | None  # name of the arm in the store; None if the whole store is the arm

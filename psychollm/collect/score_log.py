@@ -80,7 +80,7 @@ def read_store(path: str | PathLike[str], *, instrument: str | None = None) -> S
 
 
 def _record(rows: Any, name: str, source: str) -> Any:
-    """Return the frame of a score log, including known properties of questions."""
+    """Return the DataFrame of a score log, with the questions' known properties as columns."""
     stated = next((one for one in _STATED if one in rows and rows[one].notna().any()), None)
     frame = rows.rename(columns={"correct": "score"}).assign(
         task=name,

@@ -97,7 +97,10 @@ def least_shrinkage(matrix: FloatArray, target: FloatArray) -> tuple[float, int]
 
 
 def _bisect(matrix: FloatArray, target: FloatArray) -> tuple[float, int]:
-    """Bisect the interval of weights; its upper end always suffices, up to rounding error."""
+    """Find by bisection the smallest weight of the target that removes negative eigenvalues.
+
+    A weight of one suffices, up to rounding error.
+    """
     low, high = 0.0, 1.0
     for _ in range(BISECTIONS):
         middle = (low + high) / 2.0

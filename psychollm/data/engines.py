@@ -64,7 +64,7 @@ class Chosen:
         return self.table is not None or self.query is not None
 
     def relation(self, path: Path, connection: Any) -> Any:
-        """Return the chosen rows, by default the only table, without reading them."""
+        """Return a lazy relation of the chosen rows, by default of the only table."""
         if self.query is not None:
             rows = connection.sql(self.query)
             if rows is None:

@@ -76,7 +76,7 @@ class Table:
     def of(
         cls, columns: Sequence[Column], *, caption: str, emphasised: Iterable[Any] = ()
     ) -> "Table":
-        """Combine columns into a table, and collect their reasons into footnotes."""
+        """Combine columns into a table, with a footnote for each distinct reason."""
         marks: dict[str, str] = {}
         rows = tuple(
             tuple(_cell(column, i, marks) for column in columns)

@@ -58,7 +58,7 @@ class Mixing:
     Attributes
     ----------
     trades : ndarray of shape (s,)
-        Numbers of trades examined; the last is the number per replicate.
+        Numbers of trades at which mixing is examined; the last is the number per replicate.
     changed : ndarray of shape (s,)
         Mean proportion of cells that differ from the observed table.
     z : float

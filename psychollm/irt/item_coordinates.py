@@ -41,7 +41,7 @@ class Coordinates:
         return np.concatenate([shared, coordinates], axis=-1)
 
     def jacobian(self, coordinates: FloatArray) -> FloatArray:
-        """Return the derivatives (..., q, q) of item-specific parameters by the coordinates."""
+        """Return derivatives (..., q, q) of item parameters with respect to the coordinates."""
         return np.broadcast_to(
             np.eye(coordinates.shape[-1]), (*coordinates.shape, coordinates.shape[-1])
         )
@@ -77,7 +77,7 @@ class LogSlopes(Coordinates):
         return np.sqrt(slope**2 + self.kappa**2)
 
     def _easiness(self, coordinates: FloatArray) -> FloatArray:
-        """Return intercepts divided by the root in (1) (..., steps)."""
+        """Return intercepts (..., steps) divided by the square root in equation (1)."""
         steps = coordinates[..., self._steps].copy()
         if self.ordered:
             steps[..., 1:] = steps[..., :1] - np.cumsum(np.exp(steps[..., 1:]), axis=-1)

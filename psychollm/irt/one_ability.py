@@ -108,7 +108,7 @@ class Averaged:
 
 
 def averaged_problem(family: Family, points: FloatArray, patterns: Patterns) -> Problem:
-    """Return a problem averaged over `points` (S, J, p) of items, for posteriors of abilities."""
+    """Return a problem whose log probabilities are averaged over `points` (S, J, p) of items."""
     nothing = np.zeros(points.shape[2])
     return Problem(cast("Family", Averaged(family, points)), patterns, nothing, nothing)
 

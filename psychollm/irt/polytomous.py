@@ -200,7 +200,7 @@ class _LogLinear(_Polytomous):
         """Return parameter derivatives (C, p, Q) of the log-odds against the first answer."""
 
     def _from_first(self, parameters: FloatArray) -> FloatArray:
-        """Return the slope of each answer (J, C), relative to the first."""
+        """Return the slope of each answer category (J, C); the slope of the first is zero."""
         return np.column_stack([np.zeros(len(parameters)), self.multipliers(parameters)])
 
     def _started(

@@ -3,8 +3,8 @@ r"""Sums of ratings over resampled units.
 A unit (a question) occurs w times in a resample. All agreement coefficients for nominal ratings
 are functions of sums over units. Each unit contributes fixed numbers to the sums: how often each
 category was given, and how often two raters agree. Ordinal disagreement is not a function of such
-sums, because the distance between two categories depends on the number of ratings between them in
-the resample. With N_g ratings of category g in the resample, and with the midranks
+sums. The distance between two ordered categories depends on the number of ratings between these
+categories in the resample. With N_g ratings of category g in the resample, and with the midranks
 
 .. math:: R_c = \sum_{g < c} N_g + \tfrac12 N_c,                                          \quad (1)
 

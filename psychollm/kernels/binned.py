@@ -169,7 +169,7 @@ def calibrated_tallies(
 
 @njit
 def _first_level(passed, bins, k, left):
-    """Return the first level of an equal-mass bin, given numbers of earlier answers by level."""
+    """Return the first level of equal-mass bin k, given the number of answers below each level."""
     low, high = 0, passed.size - 1
     total = passed[high]
     while low < high:

@@ -35,7 +35,7 @@ LARGE = 1e150  # above this, the logarithm of a product is taken; one more facto
 
 @njit
 def add_likelihood(cells, slope, intercept, rows, logs):
-    """Add the terms of items, for S sets of parameters, to each respondent's products and sums."""
+    """Add items' terms of equation (1) to respondents' products and sums, for S parameter sets."""
     # slope and intercept (S, J); rows (N, 2 K + 2): nodes, products, and the two sums; logs (N, K)
     # collects the logarithms of products that became large.
     start, columns, codes = cells

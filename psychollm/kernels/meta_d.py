@@ -264,7 +264,7 @@ def fit_tables(
 
 @njit
 def count_cells(weights: FloatArray, cell: IntArray, tables: FloatArray) -> None:
-    """Fill `tables` (n, cells) with the weights (n, questions) of the questions in each cell."""
+    """Fill `tables` (n, cells) with the sum of question weights (n, questions) in each cell."""
     # `cell` (questions,) is negative where an answer is missing.
     tables[:, :] = 0.0
     for row in range(weights.shape[0]):

@@ -43,7 +43,7 @@ _TOLERANCE = 1e-9
 def _type_1(
     point: FloatArray, answers: FloatArray, gradient: FloatArray, hessian: FloatArray
 ) -> float:
-    """Add the first term of (1) and its derivatives by d' (first index) and c (last index)."""
+    """Add the first term of equation (1), and its derivatives with respect to d' and c."""
     last = point.size - 1
     value = 0.0
     for stimulus in range(2):

@@ -39,7 +39,7 @@ from psychollm.kernels._jit import njit
 
 @njit
 def bin_sums(values, starts, correct, wrong, stated, hits, size):
-    """Fill sums of confidence and numbers of correct answers and of answers per bin."""
+    """Fill each bin's sum of confidence, number of correct answers and number of answers."""
     # Bin k holds the groups from `starts[k]` to `starts[k + 1] - 1`.
     for k in range(starts.size - 1):
         of_values, of_correct, of_all = 0.0, 0.0, 0.0

@@ -173,7 +173,7 @@ def smallest_first(n11, n10, n01, n00, tau1, tau2):
 
 @njit
 def equation_of(small, opposite, c, d, a, b):
-    """Return sign, gap, product, p - qa qb, starting t, and whether to solve (2), not (1)."""
+    """Return sign, gap, product, p - qa qb, starting t, and whether equation (2) replaces (1)."""
     total = small + opposite + c + d
     cross = (small * opposite - c * d) / (total * total)
     sign = 1.0 if cross > 0.0 else -1.0

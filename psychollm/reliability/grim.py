@@ -180,7 +180,7 @@ def _digits(texts: AnyArray, digits: int | None) -> IntArray:
 
 
 def _sizes(n: Any, rates: int) -> IntArray:
-    """Return the number of outcomes of each rate."""
+    """Return the denominator of each rate, which is its number of outcomes."""
     sizes = np.atleast_1d(plain_array(n, "n")).ravel()
     whole = sizes.dtype.kind in "iuf" and ((sizes >= 1) & (sizes <= MOST)).all()
     if not whole or (sizes % 1 != 0).any():

@@ -193,7 +193,7 @@ class LayerScan(Result):
         return _stacked(self, "layer", self.layers, self.responses)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a table with one row per layer, computed without collapsed strengths.
+        """Return a table with one row per layer; collapsed strengths are excluded.
 
         ``slope`` is the slope in the regression of the mean margin on the dose, and ``monotone``
         is Kendall's correlation of dose and yes rate. ``order`` is the minimum, over strengths, of

@@ -220,7 +220,7 @@ class Writer:
 
 
 class Reader:
-    """Converter of a tree to a result; copied columns of tables take at most `most` bytes."""
+    """Converter of a tree to a result; at most `most` bytes are copied for columns of tables."""
 
     def __init__(
         self,

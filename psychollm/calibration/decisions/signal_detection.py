@@ -15,8 +15,8 @@ criterion. With :math:`\varphi` the normal density, equation (2) gives the varia
 .. math:: \operatorname{Var}(d') = 4 \operatorname{Var}(c)
         = \frac{H (1 - H)}{C\, \varphi(z(H))^2} + \frac{F (1 - F)}{W\, \varphi(z(F))^2}. \quad (2)
 
-Because half an answer is added, a model that always answers yes has a d' close to zero, but
-exactly zero only if it has equal numbers of correct and wrong answers. Tables with an empty cell
+Because half an answer is added, a model that always answers yes has a d' close to zero. This d' is
+exactly zero only if the numbers of correct and wrong answers are equal. Tables with an empty cell
 are flagged `CORRECTED`.
 
 References

@@ -275,7 +275,7 @@ def _shared(tally: Tally, binning: Binning, norm: Norm) -> _Shared:
 
 
 def _computed(shared: _Shared, correct: FloatArray, wrong: FloatArray) -> FloatArray:
-    """Return each resample's error (for l2 also debiased) and the norms (1) used for intervals."""
+    """Return each resample's error, for l2 also the debiased error, and norms for intervals."""
     gap, size, hits = _sums(shared.values, shared.bins, correct, wrong)
     outputs = 2 if shared.norm == "l2" else 1
     out = np.empty((len(correct), outputs + shared.scale.size))

@@ -91,7 +91,7 @@ def inverted(value: float, scale: FloatArray, draws: FloatArray, level: float) -
 def confidence_points(
     value: float, scale: FloatArray, draws: FloatArray, shares: FloatArray
 ) -> FloatArray:
-    """Return the errors under which given proportions of samples exceed this sample's error."""
+    """Return population errors at which given proportions of samples have errors above `value`."""
     # The result is a non-decreasing function of the proportions; it is NaN if there are no values
     # or no draws. Shapes: shares (n,); returns (n,).
     ordered = np.sort(draws[np.isfinite(draws).all(axis=1)], axis=0)

@@ -392,7 +392,7 @@ def _computed(shared: _Shared, correct: FloatArray, wrong: FloatArray) -> FloatA
 
 
 def _curve(metric: Metric, drawn: Drawn) -> ReliabilityCurve:
-    """Return the reliability curves from the last columns of a metric."""
+    """Return the reliability curves, which are in the last columns of the metric."""
     columns = drawn.columns(metric)
     curves = slice(columns.stop - 2 * POINTS, columns.stop)
     bandwidth = np.array([metric.shared(tally).bandwidth for tally in drawn.tables])

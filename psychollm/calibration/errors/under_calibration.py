@@ -15,10 +15,10 @@ the residuals :math:`y_i - f_i` of each cluster are multiplied by one random fac
           v_g = \begin{cases} (1 - \sqrt 5) / 2 & \text{with probability } (5 + \sqrt 5) / 10 \\
                               (1 + \sqrt 5) / 2 & \text{otherwise.} \end{cases}       \quad (2)
 
-Multiplication by one factor preserves any dependence within clusters (the wild bootstrap under the
-null hypothesis; Cameron, Gelbach and Miller). Mammen's two points have mean zero, variance one and
-third moment one; the third moment preserves the skewness of cluster totals. At a nominal level of
-5 %, the test rejects 1 to 7 % of calibrated models; the percentage is lowest with few clusters.
+One common factor per cluster preserves any dependence within clusters (the wild bootstrap under
+the null hypothesis; Cameron, Gelbach and Miller). Mammen's two points have mean zero, variance one
+and third moment one; the third moment preserves the skewness of cluster totals. At a nominal level
+of 5 %, the test rejects 1 to 7 % of calibrated models; the percentage is lowest with few clusters.
 With random signs instead of Mammen's two points, the test rejects 6 to 9 % of calibrated models.
 No p-value is returned if the effective number of clusters is smaller than with five clusters of
 equal size.

@@ -228,7 +228,7 @@ def _fill(
     fold: IntArray,
     penalty: float,
 ) -> Reason:
-    """Compute confidence and baseline of one model in place; return a reason if undefined."""
+    """Fill one model's confidence and baseline; return a reason if they are undefined."""
     correct, present = answers.correct[row], answers.present[row]
     if not present.any():
         return Reason.NO_ANSWERS

@@ -10,8 +10,8 @@ divides the Brier score into three parts.
 
 If each confidence occurs only once, the decomposition is uninformative, because reliability equals
 the Brier score and resolution equals the uncertainty. Bins of neighbouring confidences solve this
-problem but leave a remainder, because confidence varies within bins. With bins, the three parts
-therefore do not sum to the Brier score (`Murphy.within_bins`).
+problem. Because confidence varies within bins, the three parts then do not sum to the Brier score
+(`Murphy.within_bins`).
 
 Both reliability and resolution are biased upwards by the sampling variance of o_k. Ferro and
 Fricker subtract an unbiased estimate of the bias. A corrected reliability is negative if, by

@@ -130,7 +130,7 @@ class LocalLine:
         self._waiting.clear()
 
     async def close(self) -> None:
-        """End running generation at its next token, and release the models."""
+        """Stop the running generation after its next token, and release the models."""
         self._stop.set()
         self._thread.shutdown(wait=False, cancel_futures=True)
         self._models.clear()

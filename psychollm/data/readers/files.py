@@ -425,7 +425,7 @@ def read_labels(path: str | PathLike[str]) -> dict[str, str]:
     Returns
     -------
     dict
-        Word of each label.
+        Mapping of each label to its word.
 
     Raises
     ------

@@ -38,7 +38,7 @@ def read_parquet(path: Path, *, layout: Layout, columns: Columns) -> Table:
 
 
 def _frame(path: Path, table: Any) -> "pd.DataFrame":
-    """Convert an Arrow table to pandas, with its stored index, which may be damaged."""
+    """Convert an Arrow table to pandas; raise `InputError` if its stored index is damaged."""
     try:
         frame: pd.DataFrame = table.to_pandas()
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

@@ -55,7 +55,7 @@ class Spectrum(NamedTuple):
     tail: BoolArray
 
     def of(self, which: IntArray) -> "Spectrum":
-        """Return the spectra of selected problems."""
+        """Return the spectra of the problems with the given indices."""
         return Spectrum(self.values[which], self.vectors[which], self.tail[which])
 
 

@@ -323,7 +323,7 @@ def _check_identified(jacobian: FloatArray, weights: FloatArray) -> None:
 def _fields(
     layout: Layout, sample: Sample, full: FloatArray, errors: FloatArray
 ) -> dict[str, Any]:
-    """Return parameters and errors as arrays over groups."""
+    """Return parameters and standard errors as arrays with groups on the first axis."""
     shape = layout.shape
     widest = int(sample.cuts.max())
     step = np.concatenate([np.arange(c) for c in sample.cuts])

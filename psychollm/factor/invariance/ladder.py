@@ -7,8 +7,9 @@ derivatives :math:`\Delta_1` of the larger model, :math:`\Delta_0` of the smalle
 
 .. math:: U = W \Delta_1 \big( P^{-1} - H (H^\top P H)^{-1} H^\top \big) \Delta_1^\top W. \quad (1)
 
-The difference is scaled and shifted to the sum and the sum of squares of the weights (Satorra,
-2000; Asparouhov & Muthen, 2010). The difference of two corrected statistics is not a valid test.
+The scale and the shift of the corrected difference follow from the sum and the sum of squares of
+the weights (Satorra, 2000; Asparouhov & Muthen, 2010). The difference of two corrected statistics
+is not a valid test.
 
 A non-significant step does not establish the equalities. The loss of fit due to the equalities is
 measured by the RMSEA of the difference test T with d degrees of freedom, in G groups with n units

@@ -206,7 +206,7 @@ def _tested(fit: GroupFactors, columns: FloatArray) -> tuple[float, float, float
 def _quadratic(
     score: FloatArray, matrix: FloatArray, columns: FloatArray, weights: FloatArray
 ) -> tuple[float, int]:
-    """Return s' M^- s and the rank of M, scaled by the columns before projection."""
+    """Return s' M^- s and the rank of M, after dividing s and M by the norms of `columns`."""
     size = np.sqrt(np.maximum(np.sum(columns**2 * weights, axis=0), 1e-300))
     values, vectors = np.linalg.eigh(matrix / np.outer(size, size))
     kept = values > FLAT * max(float(values[-1]), FLAT)

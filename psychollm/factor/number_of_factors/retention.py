@@ -263,7 +263,7 @@ def _comparison(
     most: int,
     draw: Callable[..., FloatArray],
 ) -> tuple[FloatArray, int]:
-    """Return distances from the observed eigenvalues (c, n) and the number of factors kept."""
+    """Return the distances of simulated from observed eigenvalues (c, n), and the factors kept."""
     from scipy.stats import mannwhitneyu
 
     observed = np.asarray(np.linalg.eigvalsh(matrix), dtype=np.float64)

@@ -166,7 +166,7 @@ def minimum_average_partial(R: FloatArray, most: int) -> FloatArray:
 
 
 def very_simple_structure(R: FloatArray, most: int) -> FloatArray:
-    """Return the fit (1) of 1, ..., `most` factors (rows) for complexities 1 and 2 (columns)."""
+    """Return the fit by number of factors up to `most` (rows) and complexity 1 or 2 (columns)."""
     total = np.sum(R**2)
     fits = np.full((most, 2), np.nan)
     for m in range(1, most + 1):

@@ -20,8 +20,8 @@ random. The argument of the ogive has the following derivatives with respect to 
 Score vectors of questions follow from their posteriors over f (Fisher's identity). A bounded
 quasi-Newton iteration (Byrd, Lu, Nocedal & Zhu, 1995) starts at the pairwise solution. The sum of
 outer products of the score vectors scales the steps of the iteration and gives standard errors.
-This sum of outer products does not replace the Hessian, because convergence would be slow if one
-factor does not fit.
+Newton steps with this sum in place of the Hessian are not used, because they would converge slowly
+if one factor does not fit.
 
 References
 ----------

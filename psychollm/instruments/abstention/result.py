@@ -61,12 +61,12 @@ class AbstentionScores(Scores):
 
     @property
     def mismatch_judged(self) -> FloatArray:
-        """Whether a confident answer follows doubting reasoning, judged separately (replies,)."""
+        """Whether a confident answer, judged without its reasoning, follows doubt (replies,)."""
         return _mismatch(self.doubting_judged, self.confident_judged, self.abstained_judged)
 
     @property
     def mismatch_judged_whole(self) -> FloatArray:
-        """Whether a confident answer follows doubting reasoning, judged together (replies,)."""
+        """Whether a confident answer, judged with its reasoning, follows doubt (replies,)."""
         return _mismatch(
             self.doubting_judged, self.confident_judged_whole, self.abstained_judged_whole
         )

@@ -105,7 +105,7 @@ _LEVELS = """
 
 
 def _scale(table: str) -> dict[str, float]:
-    """Return the value of each phrase of a table."""
+    """Return the value of each phrase, from a table with one value and its phrases per line."""
     rows = (line.split(": ") for line in table.strip().splitlines())
     return {phrase: float(value) for value, phrases in rows for phrase in phrases.split("|")}
 

@@ -350,7 +350,7 @@ def _unless_corrected(found: Reading, text: str, form: Form) -> Reading:
 
 
 def _opposing(rest: str, form: Form, *, heads: bool) -> set[Value]:
-    """Return values that later sentences give as corrections or, with `heads`, begin with."""
+    """Return values in later sentences that are corrections or, with `heads`, open a sentence."""
     return {
         one.value
         for one in form.mentions(rest)

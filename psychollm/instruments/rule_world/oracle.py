@@ -59,7 +59,7 @@ class Gap(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """Loads of the units up to the first gap, with the gap."""
+    """Load of each unit after the last covered step, and the first gap in the rules, if any."""
 
     loads: Mapping[str, int]  # load of each unit after the last covered step
     gap: Gap | None  # first gap, or None

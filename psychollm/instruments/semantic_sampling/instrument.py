@@ -163,7 +163,7 @@ class SemanticSampling(Instrument[SemanticSamples]):
             among `readings` and replace `collapse`.
         abstentions : {"left_out", "wrong", "missing"}
             Treatment of samples that abstain. "left_out": abstentions form a separate class
-            without a grade, so that a question with mostly abstentions has no answer. "wrong":
+            without a grade; a question has no answer if abstention is its largest class. "wrong":
             abstentions form a separate class that is graded wrong. "missing": abstentions count as
             missing samples. For a question without a right answer, abstention is right.
         loglik : mapping, optional

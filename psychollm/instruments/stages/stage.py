@@ -18,7 +18,7 @@ from psychollm.instruments.stages.replied import Replied
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """Function that creates the prompts of a stage, with the type of the recipient.
+    """Function that creates the prompts of a stage, and the type of recipient: judge or model.
 
     Examples
     --------

@@ -119,8 +119,8 @@ class WageringScores(PartScores):
         -------
         n_s1, n_s2 : ndarray (2 lines,)
             Counts for questions whose first (n_s1) or second (n_s2) answer is right. The first
-            half of the counts contains choices of the first answer, from highest to lowest line;
-            the second half contains choices of the second answer, from lowest to highest line.
+            half counts choices of the first answer, from the highest to the lowest line number.
+            The second half counts choices of the second answer, from lowest to highest.
 
         Raises
         ------

@@ -139,7 +139,10 @@ def predictive_check(
 
 
 def _pair_misfit(tables: list[IntArray]) -> FloatArray:
-    """Return deviations of covariances from their means over replicates; NaN for many items."""
+    """Return the RMS deviation of each table's item covariances, in SDs of the replicates.
+
+    Values are NaN with a single item, or more than `MOST_PAIRED` items.
+    """
     items = tables[0].shape[1]
     if not 1 < items <= MOST_PAIRED:
         return np.full(len(tables), np.nan)

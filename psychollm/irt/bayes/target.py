@@ -235,7 +235,7 @@ class Target:
 
     @property
     def n_likelihood(self) -> int:
-        """Number of leading entries of x on which the likelihood depends."""
+        """Number of entries of x that the likelihood depends on; these entries come first."""
         return 2 * self.n_items + self.families.n - 1
 
     def split(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

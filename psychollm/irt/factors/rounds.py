@@ -24,7 +24,7 @@ CONSTANT = 0.01  # prior precision of the constant's coefficients; features have
 
 
 class Reads(Protocol):
-    """Reader of the answers of a range of questions."""
+    """Function that reads the answers to a range of questions."""
 
     def __call__(self, low: int, high: int) -> tuple[IntArray, AnyArray, FloatArray]:
         """Return each question's offset, the models of its answers, and the answers."""
@@ -119,7 +119,7 @@ class Questions:
 
     @property
     def known(self) -> int:
-        """Number of leading entries of the vectors whose values are known."""
+        """Number of entries with known values; these entries come first in each vector."""
         return int(self.mean.shape[1]) - len(self.population.precision)
 
     @property

@@ -83,8 +83,9 @@ class DifferentialFunctioning(Result):
         p-values for a shift of the curve and for a change of its slope, each with 1 degree of
         freedom. `nonuniform` is NaN if a group has constant answers.
     log_odds : ndarray of shape (items,)
-        Shift b2 in favour of the second group at equal score, from the model without b3. The shift
-        is NaN if there is no finite estimate, for example if a group has constant answers.
+        Coefficient b2 of the model without b3: the shift in favour of the second group at equal
+        score. The shift is NaN if there is no finite estimate, for example if a group has constant
+        answers.
     effect : ndarray of shape (items,)
         Change in Nagelkerke's R squared.
     flagged : ndarray of shape (items,)

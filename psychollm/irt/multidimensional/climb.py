@@ -15,8 +15,8 @@ not change the parameters appreciably.
 With more than three abilities, product rules have too many nodes. The likelihood of each pattern
 is then integrated by importance sampling over the pattern's own segment of a quasi-random
 sequence. Nodes are the same in all steps, so that the objective is smooth. Unlike stochastic
-approximation, the optimisation converges to a point and yields the likelihood. The integration
-error is measured with other segments of the sequence.
+approximation, the optimisation converges to a point and yields the likelihood. Repetition with
+other segments of the sequence measures the integration error.
 """
 
 from dataclasses import dataclass, replace

@@ -9,7 +9,7 @@ and SD follow from the gradient by integration by parts,
 
 where :math:`\ell` is the log-likelihood. With few nodes, the left sides of equations (1) are sums
 over thousands of items and have a far larger error than the right sides. Answers carry little
-information about the scale, so that the error of the left sides would shift it. `_on_scale`
+information about the scale of abilities, so this error would shift the scale. `_on_scale`
 therefore adjusts the gradient so that both equations (1) are true, in the directions in which the
 gradient changes under a shift and a stretch of the scale.
 

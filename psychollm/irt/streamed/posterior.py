@@ -229,7 +229,7 @@ def scores_at(
 def targets_at(
     answers: Answers, point: FloatArray, posterior: Posterior, prior: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return gradient (J, 2), information (J, 2, 2) and targets of scoring steps (J, 2)."""
+    """Return items' gradient (J, 2), information (J, 2, 2) and targets of scoring steps (J, 2)."""
     rows = _rows(posterior)
     read = partial(answers.reader.targets, table=answers.table, rows=rows, prior=prior)
     found = np.concatenate(list(answers.each(read, point[None])))

@@ -60,7 +60,7 @@ class Reader(Protocol):
     def targets(
         self, task: Task, *, table: CellTable, rows: FloatArray, prior: FloatArray
     ) -> FloatArray:
-        """Return gradient, information and targets of scoring steps at one point (J, 7)."""
+        """Return each item's gradient, information and target of a scoring step (J, 7)."""
 
     def missing(self, task: Task, *, table: CellTable, rows: FloatArray) -> FloatArray:
         """Return the items' score variances, conditional on the answers, at one point (J, 3)."""
@@ -93,7 +93,7 @@ class Compiled:
     def targets(
         self, task: Task, *, table: CellTable, rows: FloatArray, prior: FloatArray
     ) -> FloatArray:
-        """Return gradient, information and targets of scoring steps for the items."""
+        """Return each item's gradient, information and target of a scoring step."""
         found = []
         for low, high, slope, intercept in task.parts():
             score, information = np.empty((1, high - low, 2)), np.empty((1, high - low, 3))

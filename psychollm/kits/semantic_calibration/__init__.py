@@ -29,7 +29,7 @@ class Simulated(Respondents):
         return right if likelier == likelier_is_right else wrong(right)
 
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield whether each arm is calibrated, and its overconfidence."""
+        """Yield, for each arm, whether it is calibrated and how overconfident it is."""
         study = found["semantic_sampling"]
         if "contrasts" in study:
             yield from _of_arms(study)

@@ -35,7 +35,7 @@ class Simulated(Respondents):
         return np.linspace(*YES, len(self.models))
 
     def ease(self, item: str) -> float:
-        """Return the ease of a question for all models, a standard normal number."""
+        """Draw the ease of a question for all models from a standard normal distribution."""
         return float(self.rng("ease", item).normal())
 
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:

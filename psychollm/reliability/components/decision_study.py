@@ -181,7 +181,7 @@ class _Parts:
     designs: tuple[tuple[int, int], ...]
 
     def variance(self, name: str, row: int) -> Estimate:
-        """Return one of the variances tau, delta and Delta for every design."""
+        """Return the variance tau, delta or Delta (row 0, 1 or 2) of every design."""
         weights = self.weights[:, row]
         spread = np.einsum("de,ef,df->d", weights, self.study.covariance, weights)
         return self._estimate(
@@ -189,7 +189,7 @@ class _Parts:
         )
 
     def coefficient(self, name: str, row: int) -> Estimate:
-        """Return a coefficient (2) with the error variance delta (row 1) or Delta (row 2)."""
+        """Return the coefficient of equation (2), with the error variance of row 1 or row 2."""
         signal, noise = self.weights[:, 0], self.weights[:, row]
 
         def ratio(components: FloatArray) -> FloatArray:

@@ -203,7 +203,7 @@ _BLOCK_BYTES = 32_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Indicators of the cells of a complete block, and the components to which they belong."""
+    """Indicators of the cells of a complete block, and the component of each set of indicators."""
 
     wide: FloatArray  # (cells, columns) W of (4); the column of ones is last
     columns: tuple[slice, ...]  # columns of each set A; the empty set is last

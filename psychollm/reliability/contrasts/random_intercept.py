@@ -180,7 +180,7 @@ class Reduced:
         return np.asarray((d / (1.0 + gamma[:, None] * d)).sum(axis=1) - n * falling)
 
     def _determinant(self, *, restricted: bool) -> tuple[FloatArray, int]:
-        """Return the values d in the log determinant of (2), and the degrees of freedom of Q."""
+        """Return the coefficients of gamma in the log determinant of (2), and the divisor of Q."""
         design = self.design
         if restricted:
             return design.d, design.n - design.n_conditions

@@ -195,7 +195,7 @@ def clustered_mean(
     *,
     correction: Correction = "cr2",
 ) -> ClusteredMean:
-    """Return weighted means of rows with their standard errors (2)."""
+    """Return weighted means of rows, with the standard errors of equation (2)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         total = weight.sum(axis=1, keepdims=True)
         share = weight / total

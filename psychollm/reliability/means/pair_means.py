@@ -169,7 +169,7 @@ class _Rows:
         return found
 
     def by_pairs(self, i: IntArray, j: IntArray) -> PairMeans:
-        """Return the differences of rows with missing scores, in blocks."""
+        """Return differences between rows with missing scores, computed in blocks of pairs."""
         blocks = [self._block(i[part], j[part]) for part in self._parts(np.arange(i.size))]
 
         def errors(source: np.random.Generator, n_draws: int) -> Errors:

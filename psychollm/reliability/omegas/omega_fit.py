@@ -114,7 +114,7 @@ class OmegaFit:
         return solutions.loadings, solutions.converged
 
     def _axes(self, A: FloatArray) -> FloatArray:
-        """Return oblique axes (b, m, m) that rotate A (b, k, m) closest to the sample loadings."""
+        """Return oblique axes (b, m, m) that rotate A (b, k, m) towards the sample loadings."""
         inverse = np.linalg.pinv(A) @ self.pattern
         T = np.swapaxes(np.linalg.pinv(inverse), 1, 2)
         lengths = np.sqrt(np.sum(T**2, axis=1, keepdims=True))

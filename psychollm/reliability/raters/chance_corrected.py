@@ -133,7 +133,7 @@ class Summation:
         self._start[1:] = np.cumsum(np.bincount(owner, minlength=table.size.size))
 
     def of(self, counts: FloatArray) -> UnitSums:
-        """Return the sums for counts of questions (resamples, questions)."""
+        """Return sums over questions, weighted by `counts` (resamples, questions)."""
         q = self.table.n_categories
         out = np.empty((counts.shape[0], self._width))
         sum_over_units(counts, self._start, self._column, self._value, out)

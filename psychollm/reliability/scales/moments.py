@@ -137,7 +137,7 @@ def _complete_moments(centred: FloatArray, counts: FloatArray) -> ItemMoments:
 
 
 def matrix_moments(matrix: FloatArray) -> ItemMoments:
-    """Return the moments given by a covariance matrix, as for a single resample."""
+    """Return item moments computed from a covariance matrix, in the form of a single resample."""
     correlations, varies = correlation(matrix)
     return ItemMoments(
         variance=np.diagonal(matrix)[None].copy(),

@@ -79,7 +79,7 @@ class _Means:
 
 
 def _means(values: FloatArray, weight: FloatArray) -> tuple[_Means, FloatArray]:
-    """Return the means of rows of values, and each question's contribution to their errors."""
+    """Return the mean of each row, and each question's contribution to the error of the mean."""
     mean = clustered_mean(np.where(weight > 0.0, values, 0.0), weight, None)
     value = np.clip(np.nan_to_num(mean.value), 0.0, 1.0)
     own, n = np.nan_to_num(mean.se) ** 2, mean.n_clusters

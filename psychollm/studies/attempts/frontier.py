@@ -121,7 +121,7 @@ def frontier_of(
     of: str,
     options: Resampling,
 ) -> Frontier:
-    """Return the frontier from scores and costs (models, questions) with NaN if missing."""
+    """Return the frontier of scores and costs (models, questions), in which NaN means missing."""
     labels, level = score.labels, options.level
     cost = _estimate(spent, labels, clusters, of, level)
     tables = [np.nan_to_num(values), np.nan_to_num(spent)]

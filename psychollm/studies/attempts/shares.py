@@ -139,7 +139,7 @@ def _between_families(
 def _half_squares(
     mean: FloatArray, noise: FloatArray, there: BoolArray, axis: int
 ) -> tuple[np.float64, np.float64]:
-    """Return the sum of half squared differences on an axis, less noise, and their number."""
+    """Return the sum of half the squared differences, minus noise, and the number of pairs."""
     m = there.sum(axis=axis)
     sums, squares = mean.sum(axis=axis), (mean**2).sum(axis=axis)
     raw = m * squares - sums**2  # half the sum over both orders of each pair

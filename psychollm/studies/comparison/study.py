@@ -145,7 +145,7 @@ class Comparison(Study, Result):
         return detectable_of(self.differences, self.power, absence=True)
 
     def to_exclude(self, smallest: float) -> FloatArray:
-        """Return the number of questions to exclude a difference between equal models (pairs,).
+        """Return the number of questions that excludes a difference if models are equal (pairs,).
 
         Parameters
         ----------

@@ -100,7 +100,7 @@ class WithLapses(Result):
 
 
 def shown(p_both: float, p_scores: float, *, far: bool, alpha: float) -> bool:
-    """Return whether a second factor is significant, by the combined tests or an extreme score."""
+    """Return whether the combined test rejects one factor, or the score test does so by far."""
     # With extreme yes rates, each test rejects one factor slightly too often, so the combined test
     # uses a stricter level. If lapses resemble a second factor, large proportions occur by chance,
     # so the decision is based on the score test.

@@ -60,7 +60,7 @@ _COLUMNS = ("model", "type", "item", "run", "response", "score")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ThinkingContrast(Result):
-    """Effect of reasoning before the answer on the pass rate for uncovered events.
+    """Effect of reasoning before the answer on the pass rate for events that no rule covers.
 
     Examples
     --------

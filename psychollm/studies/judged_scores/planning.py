@@ -10,8 +10,8 @@ probabilities:
 
 With the probabilities (1), the variance of a score is :math:`N^{-2} \sum_q (1 / \pi_q - 1) \, v_{m
 k(m, q)}`. The same questions are labelled for every model. Variances within verdicts are shrunk
-towards the model's overall variance with the weight of one label, so that no verdict is neglected
-because its first labels agreed.
+towards the model's overall variance with the weight of one label. Therefore, no verdict is
+neglected because its first labels happened to agree.
 """
 
 from dataclasses import dataclass

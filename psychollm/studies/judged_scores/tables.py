@@ -83,7 +83,7 @@ def _by_judge(verdicts: Any, judge: Any) -> dict[Any, Any]:
 
 
 def _means(data: Any, argument: str) -> Table:
-    """Return the mean over repeats of each model and question; all repeats may be missing."""
+    """Return the mean over repeats of each model and question; NaN if all repeats are missing."""
     axes = np.ndim(data) if isinstance(data, list | tuple) else getattr(data, "ndim", 2)
     if axes < 3 and not isinstance(data, ScoreLog | RepeatedScores) and not _is_long(data):
         table = one_model(data, argument=argument)

@@ -166,7 +166,7 @@ class Panel:
         self.columns[name] = np.nan_to_num(sums)
 
     def share(self, name: str, hits: str, n: str, *cases: tuple[BoolArray, Reason]) -> Estimate:
-        """Estimate a proportion with Wilson's interval at the effective sample size, and draws."""
+        """Estimate a proportion, with draws and Wilson's interval at the effective sample size."""
         drawn = self.ratio(name, hits, n, *cases)
         counts = {
             label: (self.columns[hits][row], self.columns[n][row])

@@ -133,7 +133,7 @@ def _runs(label: str) -> list[str]:
 
 
 def gap_features(answered: BoolArray, kind: Kind) -> FloatArray:
-    """Return the first components of the answer pattern (models or questions, features)."""
+    """Return principal components of the answer pattern (models or questions, features)."""
     matrix = csr_array((answered if kind == "models" else answered.T).astype(float))
     length = np.sqrt(np.maximum(matrix.sum(axis=1), 1.0))
     return _components(csr_array(matrix / length[:, None]), _GAP_COMPONENTS)

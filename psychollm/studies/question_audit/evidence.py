@@ -146,7 +146,7 @@ def _known(
 
 
 def _over_ease(curve: FloatArray, means: FloatArray, spread: float) -> FloatArray:
-    """Integrate over normal easiness around each mean (means, questions)."""
+    """Integrate the likelihood over normal easiness with each mean (means, questions)."""
     prior = np.exp(-0.5 * ((THETA[None] - means[:, None]) / spread) ** 2)
     prior /= prior.sum(axis=1, keepdims=True)
     top = curve.max(axis=1, keepdims=True)
@@ -181,7 +181,7 @@ def _another_right(picked: Picked, spread: float, alpha: float) -> tuple[FloatAr
 
 
 def _luck(alpha: float, others: float) -> FloatArray:
-    """Return equally probable values of the proportion of errors that fall on one option."""
+    """Return equally weighted quantiles of the proportion of errors that fall on one option."""
     quantiles = (np.arange(_NODES) + 0.5) / _NODES
     shares = betaincinv(alpha, max(others, 0.01) * alpha, quantiles)
     return np.asarray(np.clip(shares, 1e-4, 1.0 - 1e-4))

@@ -68,7 +68,7 @@ class Posterior:
 def fitted(
     picked: Picked, groups: IntArray, known: Constants = CONSTANTS, spread: float | None = None
 ) -> tuple[Posterior, float]:
-    """Return the posterior and the SD of easiness within groups, estimated if `spread` is None."""
+    """Return the posterior, and the SD of easiness within groups, estimated by default."""
     if picked.binary:
         known = replace(known, begins=0.0, group=known.table)
     alpha = concentration(picked)

@@ -2,8 +2,8 @@ r"""Estimate parameters of raters and their population by maximum marginal likel
 
 Severity, transformed slope, central tendency, drift and group effects are each normal over raters.
 The mean over raters has a flat or nearly flat prior. The variance over raters maximises the
-marginal likelihood, in which raters are integrated out by Laplace's method. The prior of the
-variance is worth one or two raters of typical variance (MacKay's update). Therefore, raters with
+marginal likelihood, in which raters are integrated out by Laplace's method. The variance's prior
+has the weight of one or two raters of typical variance (MacKay's update). Therefore, raters with
 little information are shrunk towards the other raters, and a rater with constant ratings has
 finite severity. Newton steps use the observed information. The observed information subtracts the
 missing information, which is due to the unknown values of the objects. This term is reduced or

@@ -218,7 +218,7 @@ class _Raters:
         return np.asarray(tail * se)
 
     def linear(self, name: str, value: FloatArray, turn: FloatArray) -> Estimate:
-        """Return estimates of one linear function for each rater."""
+        """Return, for each rater, the estimate of one linear function of the parameters."""
         se = self.spread(turn)[0]
         margin = self.margin(se, self.n)
         return self.estimate(name, value, se, np.stack([value - margin, value + margin], axis=1))

@@ -98,7 +98,7 @@ def strata_of(difficulty: FloatArray) -> IntArray:
 
 
 class Breaks:
-    """Breaks of several units at several dates, for observed or permuted dates."""
+    """Breaks of several units at several cutoffs, for observed or permuted question dates."""
 
     def __init__(self, units: Sequence[Unit], days: FloatArray, cuts: FloatArray) -> None:
         self.units = units
@@ -153,7 +153,7 @@ class Breaks:
             return np.asarray(np.where(variance > 0.0, value / np.sqrt(variance), np.nan))
 
     def _estimate(self, s: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return break estimates (2) and their null variances, from sums after each cut."""
+        """Return the estimates of equation (2) and null variances, from sums after each date."""
         p = POWERS
         n, left, square = s[..., 0], s[..., 1], s[..., 2]
         c, mixed, own = s[..., 3 : 3 + p], s[..., 3 + p : 3 + 2 * p], s[..., 3 + 2 * p]

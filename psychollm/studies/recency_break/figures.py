@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @plain_text()
 def plot_recency_break(result: "RecencyBreak", *, ax: "Axes | None" = None) -> "Axes":
-    """Plot the score change of each tested model at its date, raw and beyond difficulty.
+    """Plot each tested model's score change at its date, unadjusted and adjusted for difficulty.
 
     Parameters
     ----------

@@ -68,7 +68,8 @@ def recency_break(
     cutoff : date, Series, mapping or array_like (models,), optional
         Date after which a model cannot have seen a question, as one date for all models or one per
         model. The latest date within a lineage is used. Models without a date are not tested. By
-        default, all dates are searched for the largest drop, also in the null distribution.
+        default, all dates are searched for the largest drop, and the null distribution repeats
+        this search.
     families : array_like (models,), optional
         Lineage of each model, such as its base model. By default each model is its own lineage.
     level : float

@@ -6,11 +6,11 @@ the effective number of answers in equation (1).
 
 .. math:: n^* = \frac{p (1 - p)}{s^2 / m} \Big(\frac{z}{t_{m-1}}\Big)^2                   \quad (1)
 
-The effective number of answers is as informative as m models whose proportions have variance
-:math:`s^2` (Korn and Graubard, 1998). If all proportions are equal, the effective number of
-answers is m. In simulations with 10, 20 and 50 models and narrow or wide distributions of
-proportions, the coverage of 95 % intervals was 93 to 98 %. The coverage of Student's t intervals
-was 84 to 96 %.
+A proportion of this number of independent answers is as precise as a mean over m models whose
+proportions have variance :math:`s^2` (Korn and Graubard, 1998). If all proportions are equal, the
+effective number of answers is m. In simulations with 10, 20 and 50 models and narrow or wide
+distributions of proportions, the coverage of 95 % intervals was 93 to 98 %. The coverage of
+Student's t intervals was 84 to 96 %.
 
 References
 ----------

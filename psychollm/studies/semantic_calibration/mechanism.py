@@ -146,7 +146,7 @@ def semantic_mechanism(
     samples : SampledAnswers
         Samples of the same arms; `stack_samples` combines the samples of several arms.
     predicted : array_like (arms, questions, samples)
-        Predicted probability, before any answer, of the class of each sample; NaN if unknown.
+        Probability of each sample's class, predicted before the answer; NaN if unknown.
         `predicted_chances` computes the predicted probabilities from distributions over answers.
     predictability : {"divergence", "cross_entropy"}
         Measure to correlate with the calibration error. Cross-entropy also grows with the

@@ -8,8 +8,8 @@ steering.
 The second control replaces the table by other tables, such as tables of random directions and of
 directions estimated from shuffled labels.
 
-The third control is a threshold on the unsteered log odds, which orders the questions as the
-unsteered model does. If a threshold on the unsteered log odds agrees with the targets as closely
+The third control is a threshold on the unsteered log odds, so the unsteered model determines the
+order of the questions. If a threshold on the unsteered log odds agrees with the targets as closely
 as steering does, steering has only shifted a threshold.
 
 Controls are compared with the direction by held-out kappa, averaged over targets. Questions used

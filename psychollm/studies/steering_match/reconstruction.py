@@ -125,7 +125,7 @@ def held_out_answers(
 
 
 def _criteria(counts: Counts) -> tuple[FloatArray, FloatArray]:
-    """Return agreement and kappa; both are agreement if the target never changes its answer."""
+    """Return agreement and kappa; for targets with constant answers, agreement replaces kappa."""
     agreement, kappa = counts.agreement, counts.kappa
     return agreement, np.where(np.isnan(kappa).all(axis=1, keepdims=True), agreement, kappa)
 

@@ -61,7 +61,7 @@ def as_strengths(strengths: ArrayLike, n: int) -> tuple[FloatArray, IntArray]:
 def as_log_odds(
     table: FloatArray, scale: Scale, doses: FloatArray, labels: Labels
 ) -> FloatArray | None:
-    """Return log odds (strengths, questions) after checking the scale; None for answers."""
+    """Check the scale, and return log odds (strengths, questions) or, for answers, None."""
     known = np.isfinite(table)
     good = {
         "answers": (table == 0) | (table == 1),

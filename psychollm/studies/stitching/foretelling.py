@@ -243,7 +243,7 @@ class _Shared:
 
     @classmethod
     def of(cls, found: Posterior, n_draws: int, rng: np.random.Generator) -> "_Shared":
-        """Draw curves once for all models."""
+        """Draw curves from the posterior; all models share the draws."""
         values, vectors = np.linalg.eigh(found.curves)
         normal = rng.standard_normal((n_draws, len(values)))
         n, k, size = found.cross.shape

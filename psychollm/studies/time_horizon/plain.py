@@ -129,7 +129,7 @@ def plain_logistic(
 
 
 def _family_sums(values: FloatArray, member: IntArray, units: int) -> FloatArray:
-    """Return sums over families (models, units, 2) of values (models, tasks, 2)."""
+    """Return values (models, tasks, 2) summed over the tasks of each family (models, units, 2)."""
     out = np.zeros((units, values.shape[0], 2))
     np.add.at(out, member, values.transpose(1, 0, 2))
     return np.ascontiguousarray(out.transpose(1, 0, 2))

@@ -405,7 +405,7 @@ def _one(
 
 
 def _ties(fit: Fit, options: Options, errors: Errors, level: float, votes: Votes) -> Estimate:
-    """Return the probability of a tie between equals, without a side effect."""
+    """Return the probability of a tie if models are equally strong and sides have no effect."""
     found = _one("ties", "equals", fit.phi[-1], fit.covariance[-1, -1], level, votes,
                  Reason.NONE if options.ties else Reason.NO_TIES)  # fmt: skip
     share = expit(found.value - np.log(2.0))
