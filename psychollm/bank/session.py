@@ -321,7 +321,7 @@ def _most_informative(items: Any, scores: FloatArray, drawn: list[int], n: int) 
 
 
 def _anytime(n: int, planned: int, level: float) -> float:
-    """Return the margin of error in (1), in units of the standard error."""
+    """Return the margin of error in equation (1), in units of the standard error."""
     alpha = 1.0 - level
     odds = -2.0 * np.log(alpha) + np.log(1.0 - 2.0 * np.log(alpha))
     t = n * odds / min(planned, _PLANNED)

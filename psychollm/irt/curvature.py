@@ -65,7 +65,7 @@ def parts(
     *,
     rough: bool = False,
 ) -> Parts:
-    """Return the terms of (1), given the blocks of the first term."""
+    """Return the terms of equation (1), given the blocks of the first term."""
     if parameters.size > DENSE:
         missing, scores = _factors(problem, parameters, grid, ROUGH if rough else NEGLIGIBLE)
         return Parts(blocks, missing, scores, dense=False)

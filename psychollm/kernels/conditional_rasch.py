@@ -16,7 +16,7 @@ Let :math:`A_J(r)` be the number of respondents with score r. The backward recur
 gives the expected numbers of respondents with score r on the first k - 1 items, and :math:`\sum_r
 A_k(r) w_k(r)` is the expected number of yes answers to item k. The gradient thus takes no more
 time than the likelihood. The probability :math:`\pi_k(j, r)` of a yes to item j given score r on
-the first k items follows from (1):
+the first k items follows from equation (1):
 
 .. math:: \pi_k(j, r) = w_k(r)\,\pi_{k-1}(j, r - 1) + (1 - w_k(r))\,\pi_{k-1}(j, r),      \quad (4)
 

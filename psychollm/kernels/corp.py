@@ -5,9 +5,9 @@ answers, the Brier and the logarithmic score are sums of
 
 .. math:: \frac{C\,W}{n} \qquad\text{and}\qquad -C \ln\frac{C}{n} - W \ln\frac{W}{n},     \quad (1)
 
-over the blocks of the isotonic fit (2) for the recalibrated score, and over all answers as one
-block for the uncertainty. Where recalibration assigns probability 0 or 1, all answers of the block
-are wrong or all are correct; the loss is then 0, so that no clipping is needed here.
+over the blocks of the isotonic fit, equation (2), for the recalibrated score, and over all answers
+as one block for the uncertainty. Where recalibration assigns probability 0 or 1, all answers of
+the block are wrong or all are correct; the loss is then 0, so that no clipping is needed here.
 
 With C_g correct among n_g answers at the g-th distinct confidence, the least-squares fit that does
 not decrease with confidence is

@@ -97,7 +97,7 @@ def _climb(
     gradient: FloatArray,
     hessian: FloatArray,
 ) -> tuple[float, int, int]:
-    """Maximise (1) over m and the criteria in `point`, with k = k0 + `ratio` m."""
+    """Maximise equation (1) over m and the criteria in `point`, with k = k0 + `ratio` m."""
     # Returns the log likelihood, the number of iterations, and the status.
     last = point.size - 1
     offset = point[last] - ratio * point[0]

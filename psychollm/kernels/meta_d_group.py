@@ -143,7 +143,7 @@ def profile(
     middle: int,
     out: FloatArray,
 ) -> None:
-    """Fill `out` (grid, 3) with log L of (2), and d' at the maximum and its variance."""
+    """Fill `out` (grid, 3) with log L of equation (2), and d' at the maximum and its variance."""
     # `table` is (classes, responses, ratings); `type_1` holds the d' and c from which the search
     # starts at log_m[middle]. If no maximum is found at a grid point, this row and the rows
     # further from the middle are NaN.

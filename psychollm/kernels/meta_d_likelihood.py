@@ -20,8 +20,8 @@ and its derivatives are sums of
           \frac{\partial B_j}{\partial \alpha_j} = -B_j (\alpha_j + B_j), \quad
           \frac{\partial A_j}{\partial \alpha_j} = -A_j B_j.                              \quad (2)
 
-The log-likelihood (1) tends to minus infinity where two criteria meet. This limit keeps the
-criteria in order, so that Newton's method needs no transformation of the criteria.
+The log-likelihood, equation (1), tends to minus infinity where two criteria meet. This limit keeps
+the criteria in order, so that Newton's method needs no transformation of the criteria.
 
 References
 ----------

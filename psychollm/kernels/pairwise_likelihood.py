@@ -105,7 +105,7 @@ def pair_terms(counts, tau, rate, i, j, r):
 
 @njit
 def evaluate(counts, tau, rate, z, loading, gradient, information):
-    """Fill gradient and information with respect to z; return the log-likelihood (1)."""
+    """Fill gradient and information with respect to z; return the log-likelihood, equation (1)."""
     k = z.size
     value = 0.0
     gradient[:] = 0.0

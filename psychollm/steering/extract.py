@@ -12,9 +12,9 @@ variance :math:`s = \mathrm{tr}(S) / d`. The directions are
 
 Equation (1) is the difference in means between prompts answered yes and prompts answered no.
 Equation (2) is a linear discriminant whose covariance is shrunk towards a multiple of the
-identity. The linear discriminant separates prompts answered yes and no better than (1) if the
-variance of states differs between directions. With :math:`\gamma = 1`, equation (2) is
-proportional to equation (1).
+identity. The linear discriminant separates prompts answered yes and no better than the difference
+in equation (1) if the variance of states differs between directions. With :math:`\gamma = 1`,
+equation (2) is proportional to equation (1).
 
 References
 ----------

@@ -2,8 +2,8 @@ r"""Association of mean confidence with accuracy across models.
 
 Ordinary least squares regresses the models' yes rates on their accuracies, and the accuracies on
 the yes rates, with exact t and F distributions. The observations of this regression are the
-models, not the questions. The F statistic (1) tests agreement with the line y = x *on average*, at
-every accuracy.
+models, not the questions. The F statistic, equation (1), tests agreement with the line y = x *on
+average*, at every accuracy.
 
 .. math:: F = \frac{(S_0 - S_1)/2}{S_1/(k - 2)} \sim F_{2,\,k-2}.                        \quad (1)
 

@@ -1,6 +1,6 @@
 r"""Logistic regression with few predictors, with or without Firth's penalty.
 
-Newton's method with step halving maximises the objective (1).
+Newton's method with step halving maximises the objective, equation (1).
 
 .. math:: \ell(\beta) + \tfrac{\pi}{2} \log\det I(\beta), \qquad \pi \in \{0, 1\}.        \quad (1)
 

@@ -200,7 +200,7 @@ def _criterion_gradient(t: Cells) -> FloatArray:
 
 
 def _variances(t: Cells) -> tuple[FloatArray, FloatArray]:
-    """Return the two terms of the variance of d' (2)."""
+    """Return the two terms of the variance of d', equation (2)."""
     hits, alarms = (
         ratio(rate * (1.0 - rate), n * _density(rate) ** 2)
         for rate, n in zip(_rates(t), (t.correct, t.wrong), strict=True)
@@ -209,7 +209,7 @@ def _variances(t: Cells) -> tuple[FloatArray, FloatArray]:
 
 
 def _error(t: Cells) -> FloatArray:
-    """Return the standard error of d', the square root of (2)."""
+    """Return the standard error of d', the square root of equation (2)."""
     return np.sqrt(np.add(*_variances(t)))
 
 

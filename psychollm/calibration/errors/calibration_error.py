@@ -8,16 +8,16 @@ evident for well-calibrated models, because the percentiles never reach zero.
 
 Resamples do, however, estimate the noise. Assume that the gaps of the population are proportional
 to the gaps of the sample, :math:`\theta c` with :math:`\|c\| = 1`. Let :math:`e^*` be the
-differences between a resample's gaps and the sample's gaps. The norm (1) then has the distribution
-of the error of a sample from a population with error :math:`\theta`.
+differences between a resample's gaps and the sample's gaps. The norm, equation (1), then has the
+distribution of the error of a sample from a population with error :math:`\theta`.
 
 .. math:: T^*(\theta) = \|\theta c + e^*\|.                                               \quad (1)
 
 A calibrated model has :math:`\theta = 0`. If :math:`\theta` is equal to the error of the sample,
 (1) is the ordinary bootstrap. The interval contains every :math:`\theta` for which the error T of
-the sample is between the quantiles :math:`\alpha/2` and :math:`1 - \alpha/2` of (1). The lower
-bound is zero if T does not exceed the noise. The :math:`\theta` for which T is the median of (1)
-is the *corrected* error, which is median-unbiased.
+the sample is between the quantiles :math:`\alpha/2` and :math:`1 - \alpha/2` of equation (1). The
+lower bound is zero if T does not exceed the noise. The :math:`\theta` for which T is the median of
+equation (1) is the *corrected* error, which is median-unbiased.
 
 If a sample has smaller gaps than expected under calibration, the interval could be empty or
 contain only zero. The upper bound is therefore at least the upper bound of a sample with the mean

@@ -1,9 +1,9 @@
 r"""Smooth calibration error: gaps between accuracy and confidence without bins.
 
 Residuals are correctness (1 or 0) minus confidence. The residuals are smoothed over confidence by
-a Gaussian kernel of standard deviation sigma, reflected at 0 and 1. The error (1) is the mean
-absolute value of the smoothed residuals, at the bandwidth that equals the error (Blasiok &
-Nakkiran).
+a Gaussian kernel of standard deviation sigma, reflected at 0 and 1. The error, equation (1), is
+the mean absolute value of the smoothed residuals, at the bandwidth that equals the error (Blasiok
+& Nakkiran).
 
 .. math:: s(\sigma) = \int_0^1 \Big| \frac1n \sum_i (y_i - f_i) K_\sigma(t, f_i) \Big|\, dt,
           \qquad \text{smECE} = s(\sigma^*) = \sigma^*.                                   \quad (1)

@@ -7,8 +7,8 @@ If a model states the confidence f, its accuracy at f has the prior :math:`\text
 
 The prior is Jeffreys' prior updated by c hypothetical answers, of which a proportion f is correct.
 Each answer is predicted from the previous answers with the same confidence. The joint probability
-of all answers does not depend on their order. The score (2) is the negative logarithm of the joint
-probability per answer, for :math:`n_1` correct and :math:`n_0` wrong answers at f.
+of all answers does not depend on their order. The score, equation (2), is the negative logarithm
+of the joint probability per answer, for :math:`n_1` correct and :math:`n_0` wrong answers at f.
 
 .. math:: S = -\frac1n \sum_f \ln \frac{B(\alpha + n_1, \beta + n_0)}{B(\alpha, \beta)}.  \quad (2)
 

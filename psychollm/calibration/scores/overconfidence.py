@@ -17,7 +17,7 @@ of the interval, or above it. The difference between mean confidence and accurac
 
 The interval of the difference d combines the intervals of the two means (Zou & Donner 2008). With
 the bounds l and u of the two means, and the correlation r of confidence and correctness, the lower
-bound of d is given by (2), and the upper bound is analogous.
+bound of d is given by equation (2), and the upper bound is analogous.
 
 .. math:: d - \sqrt{(\bar f - l_f)^2 + (u_y - \bar y)^2
                     - 2 r (\bar f - l_f)(u_y - \bar y)}.                                  \quad (2)

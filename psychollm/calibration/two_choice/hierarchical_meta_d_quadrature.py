@@ -13,7 +13,7 @@ beyond the ends of the grid. Each integral is therefore a weighted sum, with wei
 of :math:`(\mu, \sigma)` is computed on a coarse grid, and then on a finer grid around its
 probability mass. The priors follow Fleming (2017). The prior of :math:`\mu` is N(0, 1), and
 :math:`\sigma` is the product of a uniform variable on (0, 1) and a half-normal variable, with the
-density (2).
+density in equation (2).
 
 .. math:: p(\sigma) = E_1(\sigma^2/2) / \sqrt{2 \pi}.                                    \quad (2)
 

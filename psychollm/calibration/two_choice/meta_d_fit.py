@@ -9,7 +9,7 @@ F (Gourevitch & Galanter).
 
 Given the responses, the ratings are independent of H and F. The ratings contribute the variance v
 of meta-d' given d' and c, computed from the observed information. Every output y is a function of
-three independent parts and has the variance (2).
+three independent parts and has the variance in equation (2).
 
 .. math:: V(y) = \left(\frac{\partial y}{\partial m}\right)^2 v
                + \left(\frac{\partial y}{\partial z_H}\right)^2 V(z_H)

@@ -131,9 +131,9 @@ def loading_errors(
         Solution of ``"minres"``, ``"ml"`` or ``"principal_axis"`` without a Heywood case.
     covariance : array_like (p, p), optional
         Covariance matrix of the p correlations below the diagonal, row by row, such as
-        ``polychoric(...).covariance()``. By default, the covariance matrix (1) of normal variables
-        is used. For tetrachoric and polychoric correlations, `covariance` must be given, because
-        their errors are larger.
+        ``polychoric(...).covariance()``. By default, the covariance matrix, equation (1), of
+        normal variables is used. For tetrachoric and polychoric correlations, `covariance` must be
+        given, because their errors are larger.
     replicates : array_like (n, k, k), optional
         Correlation matrices of resampled units, from `resampled_correlations`. If `replicates` is
         given, the bootstrap replaces the delta method.

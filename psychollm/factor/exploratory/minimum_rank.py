@@ -14,7 +14,7 @@ function
 .. math:: -\sum_i w_i \psi_i - \mu \log\det(R - \Psi) - \mu \sum_i \log \psi_i .          \quad (2)
 
 The function (2) is minimised by Newton's method for each :math:`\mu`. The final value is within
-:math:`2 k \mu` of the optimum of (1).
+:math:`2 k \mu` of the optimum of equation (1).
 
 References
 ----------
@@ -65,7 +65,7 @@ def minimum_rank(matrix: FloatArray, n_factors: int) -> Lowest[MinimumRank]:
 
 
 def follow_barrier(matrix: FloatArray, psi: FloatArray, n_factors: int) -> MinimumRank:
-    """Minimise the sum (1) from one start with a positive definite reduced matrix."""
+    """Minimise the sum, equation (1), from one start with a positive definite reduced matrix."""
     k = len(matrix)
     barrier, steps, change = FIRST_BARRIER, 0, np.inf
     while barrier > LAST_BARRIER:

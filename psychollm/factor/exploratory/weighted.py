@@ -219,7 +219,7 @@ def _pulled_back(rows: FloatArray, slope: FloatArray) -> FloatArray:
 def weighted_factor(
     correlation: FloatArray, weights: FloatArray, start: FloatArray
 ) -> WeightedFactors:
-    """Fit one factor to correlations (k, k) by weighted least squares (1)."""
+    """Fit one factor to correlations (k, k) by weighted least squares, equation (1)."""
     # Weights are symmetric, finite and not negative; diagonals are not used.
     apart = ~np.eye(len(start), dtype=np.bool_)
     W, R = np.where(apart, weights, 0.0), np.where(apart, correlation, 0.0)

@@ -235,7 +235,7 @@ def unpack(shape: Shape, row: FloatArray) -> Parts:
 
 
 def with_scales(layout: Layout, full: FloatArray) -> FloatArray:
-    """Return all parameters (G, size), with scales derived by (2)."""
+    """Return all parameters (G, size), with scales derived by equation (2)."""
     if not layout.derived.any():
         return full
     full = full.copy()

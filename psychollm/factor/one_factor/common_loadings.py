@@ -16,8 +16,8 @@ models do not change the factor. With squared standard errors v, the distance of
 The distance Q has :math:`(G - 1)(K - 1)` degrees of freedom for K models in G groups. Q is
 compared with the distances of tables that are simulated from (1) and refitted, with the thresholds
 and missing data of each group. A chi-square test would be conservative with a few hundred
-questions. Rescaled to the mean of a chi-square, Q gives the RMSEA of (1) with its interval, as in
-difference tests (`psychollm.factor.invariance`).
+questions. Rescaled to the mean of a chi-square, Q gives the RMSEA of equation (1) with its
+interval, as in difference tests (`psychollm.factor.invariance`).
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -232,7 +232,7 @@ def _of_common(tables: list[Responses]) -> tuple[list[Responses], list[PairwiseL
 
 
 class _Distance(NamedTuple):
-    """Minimum of (2), and its value per degree of freedom."""
+    """Minimum of equation (2), and its value per degree of freedom."""
 
     mean_square: float
     df: int

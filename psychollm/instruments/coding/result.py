@@ -1,7 +1,7 @@
 r"""Codes, spans and checks of every trace, as assigned by one coder.
 
-The diversity of a trace is the entropy (1) in bits, where :math:`p_c` is the proportion of
-category c among the spans of the trace.
+The diversity of a trace is the entropy, equation (1), in bits, where :math:`p_c` is the proportion
+of category c among the spans of the trace.
 
 .. math:: H = -\sum_c p_c \log_2 p_c.                                                    \quad (1)
 

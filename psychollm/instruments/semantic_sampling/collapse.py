@@ -7,8 +7,8 @@ text, its normal form or the value of a function. A relation :math:`a \sim b` be
 With a tolerance of 0.5, for example, 1.4 is related to 1.0 and to 1.8, which are not related to
 each other. For a relation that is not transitive, classes are formed by the leader algorithm.
 Answers are processed in order of decreasing frequency; ties are ordered by length, then
-alphabetically. Each answer joins the first leader to which it is related, as in (1), or becomes a
-leader itself.
+alphabetically. Each answer joins the first leader to which it is related, as in equation (1), or
+becomes a leader itself.
 
 .. math:: B(a) = \min \{ j : a \sim \ell_j \}.                                            \quad (1)
 

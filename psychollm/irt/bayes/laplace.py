@@ -7,13 +7,13 @@ the log standard deviations h, the approximate posterior of x is normal with pre
 .. math:: \log q(h) = \log p(h) - \sum_k \log s_k - \tfrac12 \log |P| + \tfrac12 v^T P^{-1} v
                       - \tfrac12 |m / s|^2 + \text{const},                               \quad (1)
 
-where v is the linear term. The vector h is drawn from a t distribution centred at the mode of (1).
-Given h, x is drawn from a split distribution (Geweke, 1989). Along each axis of the Cholesky
-factor of P, the two halves of a t distribution have separate scales. The scales are computed from
-the posterior density at one and two conditional standard deviations from the mode. The proposal of
-h is adapted twice to the moments of weighted draws. Ratios of the posterior to this proposal are
-Pareto-smoothed, and draws are resampled with probabilities proportional to them. Standard
-deviations below 1/3000 of their prior scale, which have prior probability 0.0003, are not
+where v is the linear term. The vector h is drawn from a t distribution centred at the mode of
+equation (1). Given h, x is drawn from a split distribution (Geweke, 1989). Along each axis of the
+Cholesky factor of P, the two halves of a t distribution have separate scales. The scales are
+computed from the posterior density at one and two conditional standard deviations from the mode.
+The proposal of h is adapted twice to the moments of weighted draws. Ratios of the posterior to
+this proposal are Pareto-smoothed, and draws are resampled with probabilities proportional to them.
+Standard deviations below 1/3000 of their prior scale, which have prior probability 0.0003, are not
 proposed.
 
 Hierarchical items are partially centred, which avoids funnels. A value x with mean m and standard
@@ -157,7 +157,7 @@ def _log_marginal(
 def _mode_of_scales(
     target: Target, information: FloatArray, linear: FloatArray, h: FloatArray
 ) -> FloatArray:
-    """Return the mode of the marginal density (1) of h."""
+    """Return the mode of the marginal density, equation (1), of h."""
     if not h.size:
         return h
 

@@ -124,7 +124,7 @@ def expected_margins(layout: Layout, curves: FloatArray, weights: FloatArray) ->
 
 
 def margin_covariance(layout: Layout, curves: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return n times the covariance of observed margins, by (1)."""
+    """Return n times the covariance of observed margins, by equation (1)."""
     single, pair = means(layout.single, curves), means(layout.pair, curves)
     i, j = layout.pairs
     products = pair[i][:, :, None] * pair[j][:, None]  # (pairs, G, G, Q)

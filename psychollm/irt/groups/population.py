@@ -103,7 +103,7 @@ class Groups:
         return self.places.size - np.unique(self.places.items[:, self.absent]).size
 
     def scaled(self, x: FloatArray) -> list[FloatArray]:
-        """Return the parameters (1) of each group, (J, p)."""
+        """Return the parameters, equation (1), of each group, (J, p)."""
         rows = zip(self.problems, *self.unpack(x), strict=True)
         return [problem.family.rescaled(b, float(m), float(s)) for problem, b, m, s in rows]
 
@@ -168,7 +168,7 @@ def height(model: Groups, x: FloatArray, grids: list[Grid]) -> Height:
 
 
 def _bases(problem: Problem, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the three matrices of (1) for each item, (J, p, p) each."""
+    """Return the three matrices of equation (1) for each item, (J, p, p) each."""
     rescaled, rows = problem.family.rescaled, np.eye(shape[1])
 
     def turned(mean: float, sd: float) -> FloatArray:

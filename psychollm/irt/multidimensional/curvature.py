@@ -170,7 +170,7 @@ Pieces = tuple[FloatArray, FloatArray, BoolArray]
 
 
 def _dense(problem: Problem, point: Point, rule: Rule, pieces: Pieces) -> DenseInformation:
-    """Return the factored information matrix (1)."""
+    """Return the factored information matrix, equation (1)."""
     blocks, end, free = pieces
     items, p = blocks.shape[:2]
     missing = np.zeros((free.size, free.size))
@@ -186,7 +186,7 @@ def _dense(problem: Problem, point: Point, rule: Rule, pieces: Pieces) -> DenseI
 
 
 def _low_rank(problem: Problem, point: Point, rule: Rule, pieces: Pieces) -> LowRankInformation:
-    """Return the factored information (1) in low-rank form."""
+    """Return the factored information, equation (1), in low-rank form."""
     blocks, end, free = pieces
     items, p = blocks.shape[:2]
     roots = np.linalg.inv(np.linalg.cholesky(blocks))
@@ -270,7 +270,7 @@ def _root(variance: FloatArray) -> FloatArray:
 def _of_loadings(
     place: Place, link: Link, blocks: FloatArray, cross: FloatArray, end: FloatArray
 ) -> FloatArray:
-    """Return standard errors of loadings (J, m) by (3)."""
+    """Return standard errors of loadings (J, m) by equation (3)."""
     slopes, m = place.slopes, place.slopes.shape[1]
     turned = slopes @ place.correlation
     size = np.sqrt(constant_of(link) ** 2 + (turned * slopes).sum(axis=1))

@@ -36,7 +36,7 @@ SLOPE, EASINESS = (1.0, 0.4), (0.0, 1.2)  # (mean, SD) of the starting populatio
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlopeCurves:
-    """Mapping between slopes and intercepts, and the coordinates (1)."""
+    """Mapping between slopes and intercepts, and the coordinates, equation (1)."""
 
     free: BoolArray  # (J, m) mask of an item's slopes
     kappa: float

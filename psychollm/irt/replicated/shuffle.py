@@ -91,7 +91,7 @@ class SlopeNull(Result):
 
     @property
     def r_squared_interval(self) -> FloatArray:
-        """95 % interval (2,) of the variance explained beyond chance, computed by (1)."""
+        """95 % interval (2,) of the variance explained beyond chance, computed by equation (1)."""
         z = 1.96
         gain = 2.0 * (self.objective - self.draws.mean())
         reach = z * np.sqrt(max(4.0 * (self.draws.var() + gain + z * z), 0.0))

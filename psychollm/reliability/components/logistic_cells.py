@@ -24,9 +24,10 @@ nodes, and let E and Cov be the mean and the covariance over the nodes of a ques
           = \sum_q \operatorname{diag}(E[W_q]) - \operatorname{Cov}(r_q).                \quad (3)
 
 Laplace's approximation replaces both integrals by the values at the modes of z and w, and includes
-their curvature in the determinant. Eliminating w leaves W of (3) for each cell. Eliminating z then
-leaves :math:`\operatorname{diag}(W_q) - \sigma_Q^2 W_q W_q^\top / (1 + \sigma_Q^2 1^\top W_q)` for
-each question. Both results are exact Schur complements of the joint Hessian.
+their curvature in the determinant. Eliminating w leaves W of equation (3) for each cell.
+Eliminating z then leaves :math:`\operatorname{diag}(W_q) - \sigma_Q^2 W_q W_q^\top / (1 +
+\sigma_Q^2 1^\top W_q)` for each question. Both results are exact Schur complements of the joint
+Hessian.
 
 References
 ----------
@@ -217,7 +218,7 @@ class Counted:
 
 
 class Level(NamedTuple):
-    """Log likelihood (2) at given levels, and its derivatives (3)."""
+    """Log likelihood, equation (2), at given levels, and its derivatives, equation (3)."""
 
     value: float
     log_curvature: float

@@ -155,7 +155,7 @@ def _squares(design: Design, free: FloatArray) -> FloatArray:
 
 
 def parts_of_variance(design: Design, mean: FloatArray, free: FloatArray) -> FloatArray:
-    """Return the components (n, 7) of the variance of one answer, computed by (1)."""
+    """Return the components (n, 7) of the variance of one answer, computed by equation (1)."""
     mean = np.clip(mean, -15.0, 15.0)  # beyond these logits, answers have almost no variance
     family, model, domain, between, question, cell = _squares(design, free).T
     total = family + model + domain + between + question + cell

@@ -13,7 +13,8 @@ its mode. The log density is approximated by a sum of natural cubic splines, one
 eigenvector. The approximation can be skewed. Its tails are exponential in directions in which a
 component may be zero. Draws are generated from the densities of the splines. The mean and the log
 standard deviation of each effect are interpolated along the same eigenvectors. Draws of effects
-are therefore mixtures over the draws of (1), as in integrated nested Laplace approximations.
+are therefore mixtures over the draws of equation (1), as in integrated nested Laplace
+approximations.
 
 References
 ----------
@@ -234,7 +235,7 @@ def _scaled(curvature: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Explored:
-    """Posterior density (1) around its mode: nodes and values."""
+    """Posterior density, equation (1), around its mode: nodes and values."""
 
     at: FloatArray  # (free,) logarithms of standard deviations at the centre
     axes: FloatArray  # (free, free) columns: one SD along each line
@@ -274,7 +275,7 @@ class Explored:
 
 
 def explored(integrated: Integrated, top: Maximum, prior_scale: float) -> Explored:
-    """Find the mode of (1), and evaluate it along the eigenvectors of its curvature."""
+    """Find the mode of equation (1), and evaluate it along the eigenvectors of its curvature."""
 
     def density(log_sd: FloatArray) -> tuple[float, Mode]:
         found = integrated.mode(np.minimum(np.exp(log_sd), LARGEST))

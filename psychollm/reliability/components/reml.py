@@ -183,7 +183,7 @@ def _climb(
 
 
 def balanced_likelihood(design: CrossedDesign, mean_squares: FloatArray) -> Likelihood:
-    """Return the likelihood (1) of a balanced design."""
+    """Return the likelihood, equation (1), of a balanced design."""
     matrix, df = design.expectation, design.degrees_of_freedom
 
     def at(components: FloatArray) -> Point:

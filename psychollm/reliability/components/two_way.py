@@ -28,8 +28,8 @@ are the bounds. Since :math:`\rho \le x` is a linear condition on the three vari
 .. math:: P(\rho \le x) = E\, P\Big(R_B \le \frac{x \frac{k}{n} R_J
           + (1 + x (k - 1 - \frac{k}{n})) R_E}{1 - x} \,\Big|\, R_J, R_E\Big).           \quad (3)
 
-The double integral (3) is computed by Gauss-Legendre quadrature over the probabilities of J and E,
-with an error of about 1e-4 and without random numbers.
+The double integral, equation (3), is computed by Gauss-Legendre quadrature over the probabilities
+of J and E, with an error of about 1e-4 and without random numbers.
 
 References
 ----------
@@ -68,7 +68,7 @@ class MeanSquares:
 
 
 def mean_squares(scores: FloatArray) -> MeanSquares:
-    """Return the mean squares (1) of a complete table; rounding errors become zero."""
+    """Return the mean squares, equation (1), of a complete table; rounding errors become zero."""
     n, k = scores.shape
     centred = scores - scores[0, 0]
     nil = (_ROUNDING * float(np.nanmax(np.abs(scores)))) ** 2

@@ -134,8 +134,8 @@ def kruskal_wallis(
     Returns
     -------
     RankTest
-        Kruskal-Wallis test and epsilon squared (1). Test and effect size are NaN if there are
-        fewer than two conditions, or if all scores are equal.
+        Kruskal-Wallis test and epsilon squared, equation (1). Test and effect size are NaN if
+        there are fewer than two conditions, or if all scores are equal.
 
     Raises
     ------
@@ -338,7 +338,7 @@ def _resampled_epsilon(table: ConditionScores, options: Resampling, *, models: b
 def _epsilon(
     counts: FloatArray, start: IntArray, group: IntArray, member: FloatArray
 ) -> FloatArray:
-    """Return epsilon squared (1) from counts of sorted scores (resamples,)."""
+    """Return epsilon squared, equation (1), from counts of sorted scores (resamples,)."""
     tied = np.add.reduceat(counts, start, axis=1)
     above = np.cumsum(tied, axis=1)
     n = above[:, -1:]
@@ -359,7 +359,7 @@ def _student(units: float, level: float) -> float:
 def _interval(
     effect: float, draws: FloatArray, units: float, factor: float, level: float
 ) -> tuple[FloatArray, float]:
-    """Return the interval (3) and the standard error."""
+    """Return the interval, equation (3), and the standard error."""
     known = draws[np.isfinite(draws)]
     widened = factor * np.sqrt(units / (units - 1.0)) if units > 1.0 else np.nan
     bounds = np.quantile(known, [0.5 - 0.5 * level, 0.5 + 0.5 * level])

@@ -42,7 +42,7 @@ The test uses the denominator degrees of freedom of Fai and Cornelius. A paramet
 a second p-value, which does not depend on degrees of freedom: data are drawn from the model
 without differences between conditions, and F is recomputed.
 
-The statistics of (2) have :math:`r / \sigma^2 \sim \chi^2_\nu` and
+The statistics of equation (2) have :math:`r / \sigma^2 \sim \chi^2_\nu` and
 :math:`\sum_j \eta_j^2 / (\sigma^2 + \tau^2 d_j) \sim \chi^2_J`. Pivotal draws of the variances are
 obtained by drawing both chi-square variables and solving for the variances.
 
@@ -110,7 +110,7 @@ class InterceptDesign:
 
     @property
     def freedom(self) -> int:
-        """Degrees of freedom within groups, nu of (2)."""
+        """Degrees of freedom within groups, nu of equation (2)."""
         return self.n - self.n_conditions - self.d.size
 
     def reduced(self, y: FloatArray) -> "Reduced":
@@ -148,7 +148,7 @@ class Reduced:
         )
 
     def residual_square(self, gamma: FloatArray) -> FloatArray:
-        """Return Q (3) at one ratio per data set (sets,)."""
+        """Return Q, equation (3), at one ratio per data set (sets,)."""
         return np.asarray(
             self.rest + (self.eta / (1.0 + gamma[:, None] * self.design.d)).sum(axis=1)
         )
@@ -265,7 +265,7 @@ class InterceptFit:
         return c @ by_between @ c, c @ by_residual @ c
 
     def _variance_covariance(self) -> FloatArray:
-        """Return the covariance A of the variance estimates in (4)."""
+        """Return the covariance A of the variance estimates in equation (4)."""
         design = self.data.design
         expected = self.residual + self.between * design.d
         curvature = 2.0 * self.data.eta[0] / expected**3 - 1.0 / expected**2

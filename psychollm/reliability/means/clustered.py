@@ -25,7 +25,7 @@ freedom are
 .. math:: \nu = \Big[ \sum_g h_g^2 + \sum_{g \neq k} \frac{h_g^2}{1 - h_g}
                 \frac{h_k^2}{1 - h_k} \Big]^{-1}.                                        \quad (3)
 
-Formula (3) gives G - 1 if all clusters have the same size (Satterthwaite's approximation for
+Equation (3) gives G - 1 if all clusters have the same size (Satterthwaite's approximation for
 independent scores of equal variance). Without clusters, every question is its own cluster, and
 "cr1" gives the usual standard error: the standard deviation divided by the square root of n.
 

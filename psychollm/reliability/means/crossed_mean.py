@@ -17,9 +17,9 @@ for N cells,
           V_Q = \sum_q \frac{1}{1 - h_q} \Big[\sum_p w_{pq} (\hat b_q + \hat c_{pq})\Big]^2, \quad
           V_{PQ} = \frac{N}{\nu_{PQ}} \sum_{pq} \big[w_{pq} \hat c_{pq}\big]^2.           \quad (2)
 
-In a complete table, the variances (2) are the mean squares of the analysis of variance divided by
-PQ. V is at least the larger of :math:`V_P` and :math:`V_Q`. The variance V has Satterthwaite's
-degrees of freedom,
+In a complete table, the variances, equation (2), are the mean squares of the analysis of variance
+divided by PQ. V is at least the larger of :math:`V_P` and :math:`V_Q`. The variance V has
+Satterthwaite's degrees of freedom,
 
 .. math:: \nu = V^2 \big/ \big(V_P^2 / \nu_P + V_Q^2 / \nu_Q + V_{PQ}^2 / \nu_{PQ}\big). \quad (3)
 

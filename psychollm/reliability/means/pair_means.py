@@ -8,10 +8,10 @@ a term of equation (2) of `clustered`. The variances of all pairs follow from on
 .. math:: C_{ij} = \sum_g p_{ig} p_{jg}, \qquad
           \operatorname{Var}(\bar s_i - \bar s_j) = C_{ii} + C_{jj} - 2 C_{ij}.           \quad (1)
 
-Simulated errors of pairs are differences of simulated errors of models. If the variance (1) is
-small relative to its terms, it may be a rounding error. Such pairs are computed separately, in
-blocks. If scores are missing, each pair has its own set of questions, so that all pairs are
-computed separately.
+Simulated errors of pairs are differences of simulated errors of models. If the variance, equation
+(1), is small relative to its terms, it may be a rounding error. Such pairs are computed
+separately, in blocks. If scores are missing, each pair has its own set of questions, so that all
+pairs are computed separately.
 """
 
 from collections.abc import Callable, Iterator
@@ -122,7 +122,7 @@ class _Rows:
     correction: Correction
 
     def by_models(self, i: IntArray, j: IntArray) -> PairMeans:
-        """Return the differences of rows without missing scores, by (1)."""
+        """Return the differences of rows without missing scores, by equation (1)."""
         weight, moved = np.ones(self.values.shape), self.values
         if self.strata is not None:
             moved, weight = balanced(moved, weight, self.strata)

@@ -158,7 +158,7 @@ def _side(values: FloatArray, clusters: IntArray, n_clusters: int) -> _Side:
 
 
 def _degrees(a: _Side, b: _Side) -> FloatArray:
-    """Return the degrees of freedom (2) (models,)."""
+    """Return the degrees of freedom, equation (2) (models,)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         x = [side.h / np.sqrt((1.0 - side.h) * side.n[:, None]) for side in (a, b)]
         own = ((a.h / a.n[:, None] + b.h / b.n[:, None]) ** 2).sum(axis=1)

@@ -10,14 +10,15 @@ total score,
 .. math:: \omega = \frac{\sum_{ij} \operatorname{cov}(x_i, x_j; \lambda_i \lambda_j)}{V}, \qquad
           V = \sum_{ij} \operatorname{cov}(x_i, x_j; r_{ij}).                             \quad (1)
 
-The latent correlations :math:`r_{ij}` are observed or implied by the factor. Omega (1) is the
-reliability of the observed total score. The reliability of the unobserved latent responses is
+The latent correlations :math:`r_{ij}` are observed or implied by the factor. Omega, equation (1),
+is the reliability of the observed total score. The reliability of the unobserved latent responses
+is
 
 .. math:: \omega_y = \frac{(\sum_i \lambda_i)^2}{\sum_{ij} r_{ij}}, \qquad
           \alpha_y = \frac{k}{k - 1} \Big(1 - \frac{k}{\sum_{ij} r_{ij}}\Big), \qquad
           \text{AVE} = \frac1k \sum_i \lambda_i^2.                                        \quad (2)
 
-This reliability is higher than (1), and does not apply to any observed score.
+This reliability is higher than omega, and does not apply to any observed score.
 
 References
 ----------

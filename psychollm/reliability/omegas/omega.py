@@ -218,7 +218,7 @@ def omega(
     interval : {"jackknife", "bootstrap"}
         Method for the intervals of alpha, lambda 6 and omega of one factor; the jackknife over
         respondents uses the scale log(1 - omega). Omegas of several factors always use the
-        interval (1).
+        interval, equation (1).
     bootstrap : int or Bootstrap
         Number of resamples of respondents; 0 disables resampling.
     level : float

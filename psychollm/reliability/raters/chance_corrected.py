@@ -216,7 +216,7 @@ def fleiss(sums: UnitSums) -> FloatArray:
 
 
 def gwet(sums: UnitSums) -> FloatArray:
-    """Return Gwet's AC1 (1) (resamples,)."""
+    """Return Gwet's AC1, equation (1) (resamples,)."""
     shares = category_shares(sums)
     # With a single category, chance agreement is zero by definition, so AC1 equals the agreement.
     chance = (shares * (1.0 - shares)).sum(axis=1) / max(sums.table.n_categories - 1, 1)
@@ -236,7 +236,7 @@ GWET = Coefficient(gwet, marginal=False)
 
 
 def krippendorff(ratings: Ratings, metric: Distance) -> Coefficient:
-    """Return Krippendorff's alpha (2) for the categories of some ratings."""
+    """Return Krippendorff's alpha, equation (2), for the categories of some ratings."""
     check_choice("metric", metric, Distance)
     if metric == "nominal":
         return Coefficient(_nominal, marginal=True)

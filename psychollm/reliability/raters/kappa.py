@@ -195,7 +195,7 @@ def kappa_of(tables: FloatArray, credit: FloatArray) -> FloatArray:
 
 
 def kappa_variance(table: FloatArray, credit: FloatArray) -> float:
-    """Return the large-sample variance (2) of kappa of one table of counts."""
+    """Return the large-sample variance, equation (2), of kappa of one table of counts."""
     n = float(table.sum())
     shares = table / n
     rows, columns = shares.sum(axis=1), shares.sum(axis=0)
@@ -315,7 +315,7 @@ def _posterior(
 
 
 def _asymptotic(estimate: Estimate, tables: Sequence[FloatArray], credit: FloatArray) -> Estimate:
-    """Replace bounds and standard errors by asymptotic values from (2)."""
+    """Replace bounds and standard errors by asymptotic values from equation (2)."""
     variance = np.array(
         [
             kappa_variance(table, credit) if known else np.nan

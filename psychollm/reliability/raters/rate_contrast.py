@@ -9,7 +9,7 @@ and Donner, 2008):
           b_k = l_k \text{ if } w_k > 0 \text{ else } u_k.                                \quad (1)
 
 The formula for the upper bound U is analogous. The interval is also valid for rates near 0 or 1.
-The interval (1) requires that no cluster has questions of several types.
+The interval, equation (1), requires that no cluster has questions of several types.
 
 Standard errors vary more between studies for rates near 0 or 1 than for rates near .5. For
 planning another study, the variance :math:`V = \sum_k w_k^2 V_k` of the contrast has the degrees
@@ -17,7 +17,7 @@ of freedom
 
 .. math:: \nu_0 = V^2 \Big/ \sum_k \frac{w_k^4 V_k^2}{\nu_k'} .                         \quad (2)
 
-Here :math:`\nu_k'` are the degrees of freedom of the variance of one rate; see (5) in
+Here :math:`\nu_k'` are the degrees of freedom of the variance of one rate; see equation (5) in
 `psychollm.estimates.clustered`.
 
 If a cluster (for example, all questions about one passage) contains questions of several types,
@@ -98,8 +98,8 @@ def rate_contrast(
         Weight of the rate on each type: ``{"C": 1, "A": -1}`` is the rate on C minus the rate on
         A, and ``{"A": 0.5, "B": 0.5}`` is the mean of two rates.
     clusters : array_like (questions,), optional
-        Cluster of each question. The interval is computed by (3) if a cluster has questions of
-        several types, and by (1) otherwise.
+        Cluster of each question. The interval is computed by equation (3) if a cluster has
+        questions of several types, and by equation (1) otherwise.
     bootstrap : int or Bootstrap
         Number of resamples of questions. All models use the same resamples, so that differences
         are paired. Without clusters, questions are resampled within each type.
@@ -282,7 +282,7 @@ def _reason(contrast: Contrast, row: int, clusters: IntArray | None) -> Reason:
 
 
 def _mover(estimate: Estimate, contrast: Contrast, clusters: IntArray | None) -> Estimate:
-    """Replace the bounds by the combined bounds (1) of the rates."""
+    """Replace the bounds by the combined bounds, equation (1), of the rates."""
     rows = [
         _combined(contrast, row, clusters, estimate.level) for row in range(estimate.value.size)
     ]

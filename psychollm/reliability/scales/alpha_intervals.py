@@ -151,7 +151,7 @@ def f_quantile(probability: Any, df1: Any, df2: Any) -> FloatArray:
 
 
 def feldt_interval(alpha: Any, n: Any, k: Any, *, level: float = 0.95) -> FloatArray:
-    """Return Feldt's interval (1) of coefficient alpha."""
+    """Return Feldt's interval, equation (1), of coefficient alpha."""
     tail = 0.5 * (1.0 - check_fraction("level", level))
     value, n, k = np.broadcast_arrays(*(np.asarray(part, float) for part in (alpha, n, k)))
     known = (n > 1) & (k > 1)

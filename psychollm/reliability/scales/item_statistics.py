@@ -14,8 +14,8 @@ each item with all other items,
           r_{j,\text{cor}} = \frac{\sum_{i \ne j} r_{ij} + m_j}
                                   {\sqrt{1'R1 - k + \sum_i m_i}}.                        \quad (2)
 
-In the second coefficient of (2), the total includes only the part of the item's variance that is
-shared with other items.
+In the second coefficient of equation (2), the total includes only the part of the item's variance
+that is shared with other items.
 """
 
 from collections.abc import Callable
@@ -264,7 +264,7 @@ def _item_estimate(
 
 
 def _per_item(moments: ItemMoments) -> FloatArray:
-    """Return the statistics (1) in resamples (resamples, items, 2)."""
+    """Return the statistics, equation (1), in resamples (resamples, items, 2)."""
     k = moments.variance.shape[1]
     trace = moments.variance.sum(axis=1, keepdims=True) - moments.variance
     rest = (

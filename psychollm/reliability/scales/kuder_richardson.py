@@ -175,7 +175,7 @@ def kr21(
 
 
 def _kr21(scale: ScaleScores, counts: FloatArray) -> FloatArray:
-    """Return KR-21 (1) in resamples of respondents (resamples,)."""
+    """Return KR-21, equation (1), in resamples of respondents (resamples,)."""
     weight, k = counts[:, scale.respondent], scale.n_items
     total = scale.values.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -7,9 +7,9 @@ resampling counts :math:`w_i` of rows, all coefficients of internal consistency 
           \sum_j c_j = s_T^2, \quad
           \sum_{jk} r_{jk} = \operatorname{var}\Big(\sum_j x_j / s_j\Big).               \quad (1)
 
-The moments (1) are sums over rows and require no items-by-items matrix, so that the cost is
-proportional to the number of answers. If scores are missing, each covariance is computed from the
-rows with scores on both items,
+The moments, equation (1), are sums over rows and require no items-by-items matrix, so that the
+cost is proportional to the number of answers. If scores are missing, each covariance is computed
+from the rows with scores on both items,
 
 .. math:: c_{jk} = \frac{1}{n_{jk} - 1} \Big(\sum w x_j x_k
                    - \frac{\sum w x_j \sum w x_k}{n_{jk}}\Big).                          \quad (2)
@@ -52,7 +52,7 @@ class ItemMoments:
 
 
 def item_moments(values: FloatArray, counts: FloatArray) -> ItemMoments:
-    """Return the moments (1) of scores in resamples of rows."""
+    """Return the moments, equation (1), of scores in resamples of rows."""
     centred = centred_items(values)
     if complete_rows(values).all():
         return _complete_moments(centred, counts)
@@ -66,7 +66,7 @@ def item_moments(values: FloatArray, counts: FloatArray) -> ItemMoments:
 
 
 def covariance(values: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return covariances of items in a resample of rows, by (2) if scores are missing."""
+    """Return covariances of items in a resample of rows, by equation (2) if scores are missing."""
     # Covariances of a zero-variance item are 0; covariances of items with fewer than two common
     # rows are NaN.
     return centred_covariance(centred_items(values), counts)

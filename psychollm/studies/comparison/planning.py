@@ -3,7 +3,7 @@ r"""Compute the number of questions needed to detect a difference or to show equ
 The intervals of all differences are simultaneous, with critical value c. A single interval with
 :math:`\nu` degrees of freedom has the same critical value if :math:`\alpha = 2 T_\nu(-c)`; this
 :math:`\alpha` is passed to `psychollm.estimates.sample_size`. The standard error has fewer degrees
-of freedom if the differences are concentrated in few clusters; see (6) in
+of freedom if the differences are concentrated in few clusters; see equation (6) in
 `psychollm.estimates.clustered`.
 """
 

@@ -351,7 +351,7 @@ def _measures(
     clusters: Any,
     options: Resampling,
 ) -> dict[str, Estimate]:
-    """Return coverage, risk and F-beta (1) of each rule."""
+    """Return coverage, risk and F-beta, equation (1), of each rule."""
     given = np.stack(list(rules.values()))
     known = np.isfinite(given)
     said = np.where(known, given, 0.0)

@@ -82,7 +82,7 @@ def _eigen(x: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _left_out(
     vectors: FloatArray, shrink: FloatArray, y: FloatArray, along: FloatArray, groups: IntArray
 ) -> float:
-    """Return the mean squared error (1) of held-out groups."""
+    """Return the mean squared error, equation (1), of held-out groups."""
     n = y.size
     residual = y - vectors @ (shrink * along)
     if np.unique(groups).size == n:

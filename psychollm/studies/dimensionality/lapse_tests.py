@@ -1,11 +1,12 @@
 r"""Test for a second factor, allowing for lapses.
 
-The null hypothesis is model (1) of `lapses`. Each pair of models has a score statistic for a
-second factor (`kernels.second_factor`); the test statistic is the largest eigenvalue of the matrix
-of these scores. To first order, estimation adds :math:`-C (n I + P)^{-1} g` to a score. Here g are
-the scores of the parameters, I is their information, C their covariance with the pairs' scores,
-and P the precision of the priors. With this correction term (Neyman, 1959), the model need not be
-refitted in each replicate. Replicates are resampled from one simulated pool of questions.
+The null hypothesis is the model in equation (1) of `lapses`. Each pair of models has a score
+statistic for a second factor (`kernels.second_factor`); the test statistic is the largest
+eigenvalue of the matrix of these scores. To first order, estimation adds :math:`-C (n I + P)^{-1}
+g` to a score. Here g are the scores of the parameters, I is their information, C their covariance
+with the pairs' scores, and P the precision of the priors. With this correction term (Neyman,
+1959), the model need not be refitted in each replicate. Replicates are resampled from one
+simulated pool of questions.
 
 Each pair's score is divided by the fourth root of its variance. The fourth root is a compromise
 between standardised scores, in which pairs with rare answers dominate, and weighting by

@@ -7,9 +7,10 @@ question with factor score f with the probability
 .. math:: P_i(f) = c_i + (d_i - c_i)\,\Phi(a_i f + b_i).                                \quad (1)
 
 The lapse rate of model i is :math:`c_i + 1 - d_i`. Pair counts alone cannot distinguish lapses
-from a second factor, but whole answer patterns can. Model (1) is therefore fitted to answer
-patterns (`fit_irt`, 4PL with the probit link). Because a single model has few lapses, slopes and
-logits of asymptotes have hierarchical priors whose parameters are estimated from all models.
+from a second factor, but whole answer patterns can. The model in equation (1) is therefore fitted
+to answer patterns (`fit_irt`, 4PL with the probit link). Because a single model has few lapses,
+slopes and logits of asymptotes have hierarchical priors whose parameters are estimated from all
+models.
 
 References
 ----------

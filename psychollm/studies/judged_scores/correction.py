@@ -26,9 +26,10 @@ generalise to the question population from which the N answers are sampled, the 
 \pi` is omitted and the covariance of the mean predictions is added. With clusters, the summands
 are sums over clusters, with the correction CR2.
 
-If a judge is nearly always right, few residuals are nonzero, and the covariance (2) would be too
-small. Therefore, for each model, a quarter of the contribution of one wrong label is added to the
-variance of a difference, and half of the contribution to the variance of a single score.
+If a judge is nearly always right, few residuals are nonzero, and the covariance, equation (2),
+would be too small. Therefore, for each model, a quarter of the contribution of one wrong label is
+added to the variance of a difference, and half of the contribution to the variance of a single
+score.
 
 The interval of a score with binary labels and verdicts combines intervals of proportions within
 each verdict. Let :math:`p_k` be the proportion of answers with verdict k, :math:`\theta_k` the
@@ -172,7 +173,7 @@ def fit(table: Labelled) -> Fit:
 
 
 def _weights(known: BoolArray, pi: FloatArray) -> FloatArray:
-    """Return the weights w in (1), zero without a label (models, labelled questions)."""
+    """Return the weights w in equation (1), zero without a label (models, labelled questions)."""
     inverse = np.where(known, 1.0 / pi, 0.0)
     return np.asarray(inverse / np.maximum(inverse.sum(axis=1, keepdims=True), 1e-300))
 

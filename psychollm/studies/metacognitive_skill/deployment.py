@@ -123,7 +123,7 @@ def deployment(panel: Panel, name: Hashable) -> Deployment:
 
 
 def _interval(one: Estimate, two: Estimate, wrong: Estimate) -> FloatArray:
-    """Return the bounds (2) of every model."""
+    """Return the bounds, equation (2), of every model."""
     d, w = one.value - two.value, wrong.value
     low = np.hypot(one.value - one.interval[:, 0], two.interval[:, 1] - two.value)
     high = np.hypot(one.interval[:, 1] - one.value, two.value - two.interval[:, 0])

@@ -381,7 +381,7 @@ def _one(
 def _mover(
     one: float, bounds: FloatArray, other: float, others: FloatArray, rho: float
 ) -> FloatArray:
-    """Return the bounds (1) of the difference between two scores."""
+    """Return the bounds, equation (1), of the difference between two scores."""
     down, up = one - bounds[0], others[1] - other
     lower = np.sqrt(max(down**2 - 2.0 * rho * down * up + up**2, 0.0))
     up, down = bounds[1] - one, other - others[0]

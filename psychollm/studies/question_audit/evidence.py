@@ -14,7 +14,7 @@ models at option o, equation (1) is the likelihood of a sound question with key 
        D_\alpha(c_1, \dots, c_{K-1}).                                                   \quad (1)
 
 Here, :math:`D_\alpha` is the probability of a sequence with these counts under the Dirichlet
-prior. Each fault modifies likelihood (1).
+prior. Each fault modifies the likelihood in equation (1).
 
 If the key is wrong (*wrong key*), each other option t is right with the same probability. If the
 key and option t are right (*several right*), the probability of choosing t has a uniform prior. If

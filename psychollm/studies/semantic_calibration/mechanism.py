@@ -10,7 +10,7 @@ the prompts.
 For each question, let :math:`n_k` of M samples be in class k, and let :math:`q_k` be the predicted
 probability of class k. The prediction comes from a probe on the hidden state at the end of the
 question, or from the model itself after tuning. The cross-entropy and the Kullback-Leibler
-divergence D from the model's distribution are given by (1).
+divergence D from the model's distribution are given by equation (1).
 
 .. math:: H(\hat p, q) = -\frac1M \sum_k n_k \ln q_k, \qquad
           D = H(\hat p, q) - H_{MM}(\hat p), \quad
@@ -290,7 +290,7 @@ def _checked(predicted: Any, samples: SampledAnswers) -> FloatArray:
 
 
 def _per_question(samples: SampledAnswers, chances: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return cross-entropy and divergence (1) of each question (arms, questions)."""
+    """Return cross-entropy and divergence, equation (1), of each question (arms, questions)."""
     shape = samples.codes.shape
     table = np.empty((shape[0] * shape[1], 3))
     discrete_entropies(samples.codes.reshape(-1, shape[2]), table)

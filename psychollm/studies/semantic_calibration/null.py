@@ -20,7 +20,7 @@ answers is the right answer with equal probability.
 
 In equation (1), :math:`f_k` is the confidence and :math:`a_k` the correctness if the right answer
 is in class k. Data sets drawn from equation (1) have the distribution of M samples of a calibrated
-model. A test against data sets drawn from (1) is therefore exact for every M and every
+model. A test against data sets drawn from equation (1) is therefore exact for every M and every
 distribution of classes. The expected overconfidence of a question has the closed form
 :math:`\sum_k P(k)(f_k - a_k)`.
 

@@ -110,7 +110,7 @@ class Likelihood:
         )
 
     def value(self, theta: FloatArray) -> float:
-        """Return the logarithm of likelihood (2)."""
+        """Return the logarithm of the likelihood in equation (2)."""
         h, k, rho = self._limits(theta)
         return float(self.frequency @ np.log(np.concatenate(self._chances(h, k, rho))))
 

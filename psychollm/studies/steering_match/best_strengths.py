@@ -1,8 +1,8 @@
 r"""Best strength of each target, and the regression of strengths on thresholds.
 
 The regression line is fitted by least squares to one point per target. For targets drawn from a
-population, the interval of :math:`R^2` is computed from interval (1) of the correlation, by
-Fisher's z.
+population, the interval of :math:`R^2` is computed from the interval in equation (1) of the
+correlation, by Fisher's z.
 
 .. math:: \operatorname{artanh} r \pm z / \sqrt{k - 3}.                                   \quad (1)
 
@@ -216,7 +216,7 @@ def _strength(
 
 
 def _fisher(line: Line, level: float) -> FloatArray:
-    """Return interval (1) of R squared, from 0 if the interval of r includes 0."""
+    """Return the interval of R squared by equation (1), from 0 if the interval of r includes 0."""
     if line.n < 4 or not np.isfinite(line.r_squared):
         return np.full(2, np.nan)
     z = np.arctanh(min(np.sqrt(line.r_squared), 1.0 - 1e-12))

@@ -20,8 +20,8 @@ weights :math:`w = 1 / (\phi_b + 1 / n)`, the parameters maximise the sum of the
 Abilities have variance 1 around a linear trend in the release date. The priors of :math:`d_b`,
 :math:`\log a_{b1}` and loadings are centred at their means over benchmarks. Variances, means and
 dispersions are updated from the posterior by EM. The posterior is normal around the maximum
-(Laplace), with the expected curvature of the quasi-likelihood (3). The dispersion of a benchmark
-is shrunk towards the dispersion of all benchmarks, which has the weight of `FEW` scores.
+(Laplace), with the expected curvature of the quasi-likelihood, equation (3). The dispersion of a
+benchmark is shrunk towards the dispersion of all benchmarks, which has the weight of `FEW` scores.
 
 Given the parameters of benchmarks, models are independent. Eliminating the models' block of the
 curvature (Schur) makes the cost of a step proportional to the number of models times the squared
@@ -290,11 +290,11 @@ class _Fit:
 
     @property
     def weights(self) -> FloatArray:
-        """Weights of (3)."""
+        """Weights of equation (3)."""
         return np.asarray(self.known / (self.phi + self.sampling))
 
     def cost(self, theta: FloatArray, curves: FloatArray) -> float:
-        """Return the negative sum of quasi-likelihood (3) and the log priors."""
+        """Return the negative sum of quasi-likelihood, equation (3), and the log priors."""
         eta = _eta(theta, curves) + self.gamma * self.marks
         fit = (self.weights * (np.logaddexp(0.0, eta) - self.y * eta)).sum()
         off = ((theta - self.times @ self.line) ** 2).sum()

@@ -132,7 +132,7 @@ class Families:
 
 
 def explained(solved: FloatArray, x: FloatArray, families: IntArray | None) -> Explained:
-    """Fit model (1) to `solved` (models, tasks), NaN if not attempted."""
+    """Fit the model in equation (1) to `solved` (models, tasks), NaN if not attempted."""
     tried = np.isfinite(solved)
     y = np.where(tried, solved, 0.0)
     n = len(y)

@@ -5,9 +5,9 @@ Equation (1) is the probability that a model solves a task of log minutes :math:
 .. math:: P(x) = \operatorname{logit}^{-1}(a - b x).    \quad (1)
 
 The horizon for a probability s is :math:`x_s = (a - \operatorname{logit} s) / b`. Variation in
-difficulty between tasks of equal length makes the curve (1) flatter. The coefficients maximise the
-likelihood with Jeffreys' penalty. Penalised estimates are finite even if a model solves all short
-tasks and no long tasks.
+difficulty between tasks of equal length makes the curve, equation (1), flatter. The coefficients
+maximise the likelihood with Jeffreys' penalty. Penalised estimates are finite even if a model
+solves all short tasks and no long tasks.
 
 Intervals are profile likelihood intervals (Heinze and Schemper). An interval contains the horizons
 of all (a, b), b > 0, whose penalised likelihood is within the chi-squared quantile of its maximum.
@@ -46,7 +46,7 @@ _MOST = 0.95  # maximum correlation within families
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """Logistic regressions (1) of success on log minutes, one per model."""
+    """Logistic regressions, equation (1), of success on log minutes, one per model."""
 
     level: FloatArray  # (models,) a of (1)
     slope: FloatArray  # (models,) b of (1)
@@ -136,7 +136,7 @@ def _family_sums(values: FloatArray, member: IntArray, units: int) -> FloatArray
 
 
 def _within(residual: FloatArray, spread: FloatArray, families: IntArray) -> float:
-    """Return the correlation (2) of tasks of one family."""
+    """Return the correlation, equation (2), of tasks of one family."""
     units = int(families.max()) + 1
 
     def pairs(values: FloatArray) -> float:

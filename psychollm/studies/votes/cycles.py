@@ -9,7 +9,7 @@ triangle sum to zero. Equation (1) defines the curl of a triangle and its varian
 
 The curl has mean 0 for any additive strengths (Jiang and others 2011). The test includes every
 triangle; selecting cyclic triangles would bias the null distribution. The statistic is the mean of
-the squared curls, each divided by its variance (1). Its expected value is 1 for additive
+the squared curls, each divided by its variance, equation (1). Its expected value is 1 for additive
 strengths. For a single triangle, :math:`|c|` in units of its standard error is compared with the
 maximum over all triangles. The null distributions of the statistic and of the maximum come from a
 parametric bootstrap of the fitted model. Residuals of pairs are sums over many votes, so they are
@@ -143,6 +143,6 @@ def _triangles(i: IntArray, j: IntArray, k: int, variance: FloatArray) -> IntArr
 
 
 def _curls(error: FloatArray, triangles: IntArray) -> FloatArray:
-    """Return the curl (1) of each triangle."""
+    """Return the curl, equation (1), of each triangle."""
     ab, bc, ac = error[triangles].T
     return np.asarray(ab + bc - ac)

@@ -15,7 +15,8 @@ standard deviations are estimated.
 The effects of voters are integrated out. Newton steps find the mode of each voter's posterior.
 Around the mode, a product of Gauss-Hermite rules is weighted by the true density. By Fisher's
 identity, the gradient of the marginal likelihood is the mean gradient over the quadrature nodes.
-Newton steps use information (2) at the mode, with the effects of voters eliminated.
+Newton steps use the information of equation (2) at the mode, with the effects of voters
+eliminated.
 
 .. math:: A = H_{\phi\phi} - \sum_v H_{\phi v} H_{vv}^{-1} H_{v\phi} + P.                 \quad (2)
 
@@ -24,7 +25,7 @@ the sum of squared effects is divided by k minus the sum of the ratios of poster
 variance.
 
 With very many votes, the votes of a subset of voters are fitted first. The remaining steps with
-all votes are short, so the information (2) of the first iteration is reused.
+all votes are short, so the information, equation (2), of the first iteration is reused.
 """
 
 from dataclasses import dataclass
@@ -121,7 +122,7 @@ def inverse(matrix: FloatArray) -> FloatArray:
 
 
 def fit_votes(votes: Votes, options: Options) -> Fit:
-    """Maximise the marginal likelihood of model (1)."""
+    """Maximise the marginal likelihood of the model in equation (1)."""
     state = _start(votes, options)
     step = votes.left.size // _MANY + 1
     # A kind may be a single voter, whom the subset would omit.

@@ -9,7 +9,7 @@ determine the tiers. A difference d becomes significant after :math:`m_d` times 
 Here, c is the number of standard errors in a simultaneous margin of error. The target tiers are
 the tiers expected with three times the votes or, if these are already established, with six times
 the votes, and so on. A vote on the pair (a, b) adds the information I to the difference between a
-and b, and lowers the variance of another difference by the amount (2).
+and b, and lowers the variance of another difference by the amount, equation (2).
 
 .. math:: \frac{I \, (d' C q)^2}{1 + I \, q' C q}.                                        \quad (2)
 
