@@ -125,7 +125,7 @@ class Command(ABC):
 
     @classmethod
     def of(cls, typed: argparse.Namespace) -> Self:
-        """Return the command from parsed arguments."""
+        """Return the command with the values of the parsed arguments."""
         return cls(**typed_values(cls, typed))
 
     @abstractmethod

@@ -154,7 +154,7 @@ class OfTables(ByGroups, Resampled):
 
     @property
     def replication(self) -> dict[str, Any]:
-        """Return the arguments for resampling and the settings from the plan."""
+        """Return the arguments for resampling, together with the settings of the plan."""
         return super().replication | dict(self.analysis)
 
     @property

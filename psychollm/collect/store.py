@@ -242,7 +242,7 @@ class Store:
         attempt : Attempt
             Record of the exchange; if its kind is "ok", the request counts as answered.
         last : bool
-            Whether the request fails if this attempt has no answer.
+            Whether this is the last attempt, after which a request without an answer fails.
 
         Returns
         -------

@@ -57,7 +57,7 @@ BISECTIONS = 60
 
 
 def equal_correlations(matrix: FloatArray) -> FloatArray:
-    """Return a positive semidefinite matrix of equal correlations, their mean if possible."""
+    """Return a positive semidefinite matrix whose correlations all equal the mean, if possible."""
     k = len(matrix)
     mean = (float(matrix.sum()) - k) / (k * (k - 1))
     target = np.full_like(matrix, max(mean, -1.0 / (k - 1)))

@@ -10,8 +10,8 @@ confidence of another model. The flags, each with a reason in words, are:
 * inverted: yes is associated with wrong answers.
 * clone: the agreement beyond chance with another model is at least `clone_agreement`.
 
-Inversion is tested by a one-sided Fisher's exact test of the model's 2 x 2 table of yes and
-correct, with Holm's adjustment for the number of tested models. If no model is inverted, the
+Inversion is tested by a one-sided Fisher's exact test of each model's 2 x 2 table of yes and
+correct. P-values are Holm-adjusted for the number of tested models. If no model is inverted, the
 probability of flagging any model as inverted is at most `alpha`, for any number of questions.
 Agreement beyond chance is Cohen's kappa. With balanced yes rates, a kappa of .95 corresponds to a
 tetrachoric correlation of .997. Constant and nearly constant models are never flagged as clones,

@@ -111,7 +111,7 @@ def fit_indices(
     multiplier: float | None = None,
     same_correction: float | None = None,
 ) -> FactorFit:
-    """Return the indices (1) and (2) from the statistics of the model and the baseline."""
+    """Return the indices of equations (1) and (2) from the statistics of model and baseline."""
     # `multiplier` replaces n in RMSEA, for statistics based on n - 1. For TLI, `same_correction`
     # is the baseline's statistic with the model's correction.
     from scipy.stats import chi2, ncx2

@@ -55,7 +55,7 @@ def stop_early(
     half_width : float, optional
         Margin of error of the interval at which the task stops; without it, `size` questions are
         used. If the dataset is not in the order of the draw (`ordered`), answers cannot determine
-        when to stop, and the number of questions is taken from ``bank.plan``.
+        when to stop. The number of questions is then taken from ``bank.plan``.
     rng : numpy.random.Generator or int, optional
         Seed of the draw, which is the same for each model and recorded in the log.
     scorer : str, optional

@@ -179,7 +179,7 @@ class Slope(Protocol):
 
     @property
     def expected(self) -> FloatArray:
-        """Information of expected counts (J, p, p)."""
+        """Information matrices of items, computed from expected counts (J, p, p)."""
 
     @property
     def frozen(self) -> BoolArray:

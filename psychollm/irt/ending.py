@@ -1,4 +1,4 @@
-"""Final state of a fit of items, and construction of its result."""
+"""Final state of a fit of items, from which the result is constructed."""
 
 from __future__ import annotations
 

@@ -129,8 +129,9 @@ def fit_irt(
         Family of each respondent, for respondents with dependent answers, such as models of one
         vendor. The residual correlation rho of each family is estimated
         (`psychollm.irt.dependence`). With residual correlation rho, each of the m members of a
-        family has weight 1 / (1 + (m - 1) rho) in estimates, standard errors and the scale of
-        abilities. Without families, `summary()` names respondents with correlated residuals.
+        family has weight 1 / (1 + (m - 1) rho). The weights apply to estimates, standard errors
+        and the scale of abilities. Without families, `summary()` names respondents with correlated
+        residuals.
     priors : Priors, "auto" or None
         With "auto" and fewer than 500 answers per item (median), ten or more items get a
         hierarchical prior, which is estimated separately for each item model. With a hierarchical

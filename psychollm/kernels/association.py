@@ -13,7 +13,8 @@ least confident, is
 .. math:: \frac1C \sum_g C_g \frac{C_{\ge g}}{n_{\ge g}}, \qquad
           \frac1W \sum_g W_g \frac{W_{\le g}}{n_{\le g}}.                                 \quad (2)
 
-One pass from both ends computes all sums of (1) and (2) in time linear in the number of groups.
+One pass from both ends computes all sums of equations (1) and (2) in time linear in the number of
+groups.
 
 References
 ----------

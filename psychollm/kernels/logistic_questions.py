@@ -17,12 +17,12 @@ the trapezoid rule gives
 where nodes extend to both sides until the integrand, which is log-concave, has fallen to 2e-6 of
 its maximum. The error decreases exponentially with 1 / h once h is small compared with the width s
 of the peak and with the distance :math:`\pi / \sigma` of the logistic function's poles from the
-real axis. Because nodes need not be centred on the mode, Newton's method ends at a point where its
-step would be shorter than 0.2 s, and this point is the central node. A quadrature rule based only
-on the peak fails if all answers are the same and :math:`\sigma` is large, because the integrand
-then resembles one half of a normal density. With :math:`\pi_j` the weights of the nodes in
-equation (2) and :math:`r_{jm}` the slopes of f at the nodes, a later matrix product needs the
-columns :math:`\sqrt{\pi_j} (r_{jm} - \sum_i \pi_i r_{im})`.
+real axis. Nodes need not be centred on the mode. Newton's method therefore ends where its step
+would be shorter than 0.2 s, and this point is the central node. A quadrature rule based only on
+the peak fails if all answers are the same and :math:`\sigma` is large, because the integrand then
+resembles one half of a normal density. With :math:`\pi_j` the weights of the nodes in equation (2)
+and :math:`r_{jm}` the slopes of f at the nodes, a later matrix product needs the columns
+:math:`\sqrt{\pi_j} (r_{jm} - \sum_i \pi_i r_{im})`.
 
 Without a table, no exponential is computed per cell, because the odds of a cell are
 :math:`e^{a_m}` times :math:`e^{\sigma z}`.

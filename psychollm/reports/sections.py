@@ -26,7 +26,7 @@ def sections_of(
 
 
 def _titled(layout: Layout, finding: Finding) -> Finding | None:
-    """Return a finding with its section's title, or None if only the top of the page shows it."""
+    """Return a finding with its section's title, or None if it is shown only at the top."""
     title = layout.sections.get(finding.key, "") or finding.question or "Findings"
     title = title.removesuffix(":").strip()
     if finding.key != VERDICT:

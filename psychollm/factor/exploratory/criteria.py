@@ -89,7 +89,7 @@ def _quartimax(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def oblimin(gamma: float = 0.0) -> Criterion:
-    """Return the direct oblimin criterion (3); lower values of gamma reduce correlations."""
+    """Return the direct oblimin criterion, equation (3); lower gamma reduces correlations."""
 
     def evaluate(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
         squares = loadings**2

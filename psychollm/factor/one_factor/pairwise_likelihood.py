@@ -363,7 +363,7 @@ def _score_products(
     weight: FloatArray,
     joint: FloatArray,
 ) -> FloatArray:
-    """Return the sum of outer products of the scores of questions (1), shape (k, k)."""
+    """Return the sum of outer products of the question scores in equation (1), shape (k, k)."""
     informative = weight > 0.0
     r = np.outer(loadings, loadings)
     with np.errstate(invalid="ignore"):

@@ -2,8 +2,8 @@
 
 A larger set of items begins with the items of a smaller set. An item may offer four statements.
 One statement names the gap, that is, the matter that the rules leave open; the other three are
-wrong in different ways. The order of the statements follows a row of a Latin square, so that in
-each block of four items every kind of statement occurs once under each letter.
+wrong in different ways. The order of the statements follows a row of a Latin square. In each block
+of four items, every kind of statement therefore occurs once under each letter.
 """
 
 from collections.abc import Callable, Iterator

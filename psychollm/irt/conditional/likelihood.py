@@ -9,8 +9,8 @@ probability of the answers does not depend on the ability:
 where :math:`\gamma` are the elementary symmetric functions of :math:`\exp(e_j)`. Respondents are
 grouped by the items they answered; scores of 0 or :math:`|S|` are uninformative. The function in
 equation (1) is concave and does not change under a common shift of the items. The function has a
-finite maximum if and only if the items are strongly connected by pairs i, j for which a respondent
-answered yes to i and no to j (Fischer, 1981).
+finite maximum if and only if the items are strongly connected (Fischer, 1981). Item i is connected
+to item j if a respondent answered yes to i and no to j.
 
 References
 ----------

@@ -75,7 +75,7 @@ class StreamedProblem:
     prior: NormalPrior
 
     def seen(self, parameters: FloatArray, abilities: StreamedAbilities) -> Seen:
-        """Compute the likelihood by a data pass."""
+        """Compute the likelihood in one data pass."""
         bounds = self.family.bounds
         parameters = np.clip(parameters, -bounds, bounds)
         posterior = abilities.posterior(parameters[None])

@@ -37,7 +37,7 @@ _BLOCK = 16_384
 
 
 def averaged(level: FloatArray, spread: FloatArray) -> FloatArray:
-    """Return the mean of the inverse logit of normal levels with means (...) and SDs (...)."""
+    """Return mean inverse logits of normal variables with means `level` and SDs `spread`."""
     shape = np.broadcast_shapes(level.shape, spread.shape)
     if not shape:
         return np.asarray(_SHARE @ expit(level + spread * _NODE))

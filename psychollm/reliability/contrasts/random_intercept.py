@@ -210,7 +210,7 @@ _BISECTIONS = 50
 
 @dataclass(frozen=True, slots=True)
 class InterceptFit:
-    """Fit of one data set."""
+    """Fit of the random-intercept model to one data set."""
 
     data: Reduced
     ratio: float

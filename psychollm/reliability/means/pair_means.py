@@ -1,9 +1,9 @@
 r"""Differences of mean scores for many pairs, without a pairs-by-questions array.
 
 If every model answered every question, the residuals in equation (1) of `clustered` are linear in
-the scores, so that the residuals of a pair are the differences between the residuals of the two
-models. Let :math:`p_{ig}` be the contribution of cluster g to the error of model i. Its square is
-a term of equation (2) of `clustered`. The variances of all pairs follow from one matrix,
+the scores. The residuals of a pair are then the differences between the two models' residuals. Let
+:math:`p_{ig}` be the contribution of cluster g to the error of model i. Its square is a term of
+equation (2) of `clustered`. The variances of all pairs follow from one matrix,
 
 .. math:: C_{ij} = \sum_g p_{ig} p_{jg}, \qquad
           \operatorname{Var}(\bar s_i - \bar s_j) = C_{ii} + C_{jj} - 2 C_{ij}.           \quad (1)

@@ -184,7 +184,7 @@ class _Curves:
 def _probabilities(
     parameters: FloatArray, nodes: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return probabilities (1) of yes and no, and derivatives of the probability of yes.
+    """Return P(yes) and P(no) by equation (1), and derivatives of P(yes).
 
     Derivatives with respect to the argument have shape (k, Q), and with respect to the parameters
     (k, 4, Q).

@@ -155,9 +155,9 @@ def _over_ease(curve: FloatArray, means: FloatArray, spread: float) -> FloatArra
 
 
 def _another_right(picked: Picked, spread: float, alpha: float) -> tuple[FloatArray, FloatArray]:
-    """Return log-likelihoods of a wrong key and of two right options, averaged over options.
+    """Return log-likelihoods of a wrong key and of two right options.
 
-    Both arrays have shape (means, questions).
+    Both are averaged over the options that may be right, and have shape (means, questions).
     """
     counts, key = picked.counts, picked.place == 0
     n = picked.n_options - 1

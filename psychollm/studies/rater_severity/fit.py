@@ -114,7 +114,7 @@ class Prior:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Population:
-    """Parameters of raters by kind, and typical values of each."""
+    """Parameters of raters by kind, and typical values of each kind."""
 
     layout: Layout
     kinds: Mapping[str, list[IntArray]]  # indices of raters' parameters, in each block of the kind

@@ -322,8 +322,8 @@ def self_efficacy(
         One row per administration: model, condition, and ratings in columns i1, i2, ..., with
         reversed items recoded. Optional columns: repeat, level (of difficulty, from 1), persona,
         placement, mode, feedback (blank: none), phrasing (of a follow-up; blank for first
-        ratings), disowning, and, for rows after feedback, correct and n_tasks. A mapping of model
-        to the result of `SelfEfficacy.score` is also accepted.
+        ratings), disowning, and, for rows after feedback, correct and n_tasks. A mapping from
+        models to results of `SelfEfficacy.score` is also accepted.
     performance : DataFrame, optional
         One row per task: model, condition, correct (0 to 1); optionally level and persona. Results
         of `SelfEfficacy.score` include these rows.

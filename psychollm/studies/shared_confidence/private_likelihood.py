@@ -136,7 +136,7 @@ class Likelihood:
         return np.asarray(products + 1e-6 * np.eye(len(theta)), dtype=np.float64)
 
     def _chances(self, h: FloatArray, k: FloatArray, rho: float) -> list[FloatArray]:
-        """Return the likelihood of the distinct patterns of answers, cell by cell."""
+        """Return the likelihoods of the distinct patterns of answers, one array per cell."""
         inside = 1.0 - self.lapses.sum()
         return [
             np.maximum(

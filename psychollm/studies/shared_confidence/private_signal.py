@@ -6,8 +6,8 @@ Model m says yes if :math:`Y^*` exceeds zero, and is correct if :math:`A^*` exce
 .. math:: Y^* = c + d f + e, \qquad A^* = a(f) + u, \qquad
           \operatorname{corr}(e, u) = \rho.                                               \quad (1)
 
-Here, f is the common factor of the question, e and u are standard normal, and a(f) is a cubic
-polynomial, so that correctness may depend on f in many ways. If confidence predicts correctness
+Here, f is the common factor of the question, and e and u are standard normal. Because a(f) is a
+cubic polynomial, correctness may depend on f in many ways. If confidence predicts correctness
 through the common factor alone, :math:`\rho = 0`: confidence and correctness are independent
 *given f*. The factor is not observed, and the error of an estimate of f would leave confidence and
 correctness dependent. Therefore, the likelihood, equation (2), integrates f out over its posterior

@@ -2,9 +2,9 @@ r"""Compare the residuals of confidence and of correctness after a common factor
 
 Do models whose confidence agrees beyond the common factor also agree in correctness? For all pairs
 of models, the standardised residuals of the joint yes counts are compared with the residuals of
-the joint correct counts, each from a separate one-factor model. The correlation of the two kinds
-of residuals over pairs is tested by Mantel's permutation of the models, because pairs with a
-common model are not independent.
+the joint correct counts, each from a separate one-factor model. Pairs with a common model are not
+independent. Therefore, the correlation of the two kinds of residuals over pairs is tested by
+Mantel's permutation of the models.
 
 References
 ----------

@@ -206,9 +206,10 @@ class SteeringMatch(Study, Result):
     def to_xarray(self) -> Any:
         """Return steered answers (strengths, questions) and the targets' answers as a Dataset.
 
-        ``answers`` (targets, questions) is NaN if missing. For each way of choosing a strength,
-        ``hits``, ``said``, ``truth`` and ``scored`` (way, target, question) count agreements, yes
-        answers, the target's yes answers, and questions that both answered.
+        ``answers`` (targets, questions) is NaN if missing. The arrays ``hits``, ``said``,
+        ``truth`` and ``scored`` have the dimensions way (of choosing a strength), target and
+        question. They count agreements, yes answers, the target's yes answers, and questions that
+        both answered.
 
         Raises
         ------

@@ -20,8 +20,8 @@ tasks, and the other part to the sampling of the n tasks. Let :math:`B_j` be the
 one-logit shift of task j on the estimates. The part due to the sampling of tasks is
 :math:`\sigma^2 \sum_j B_j B_j'`. For families of tasks with a common shift of variance
 :math:`\tau^2`, the term :math:`\tau^2 \sum_{j \neq k} B_j B_k'` is added. Because a line was
-fitted to the tasks, the part due to the sampling of tasks is multiplied by n / (n - 2) and has n -
-2 degrees of freedom. Few families carry little information about :math:`\tau^2`. Intervals
+fitted to the tasks, the part due to the sampling of tasks is multiplied by n / (n - 2). This part
+has n - 2 degrees of freedom. Few families carry little information about :math:`\tau^2`. Intervals
 therefore average over the proportion of the task variance that is due to families, weighted by the
 restricted likelihood. A mean of several attempts counts conservatively as one answer.
 
@@ -172,7 +172,7 @@ def explained(solved: FloatArray, x: FloatArray, families: IntArray | None) -> E
 
 @dataclass(frozen=True, slots=True)
 class _Moments:
-    """Marginal likelihood of (1), its derivatives, and the score and information of each task."""
+    """Marginal likelihood (1), its derivatives, and the score and information of each task."""
 
     height: float
     score: FloatArray  # (models + 2,)
