@@ -167,7 +167,7 @@ class Evidence:
         return float(np.logaddexp.reduce(self.logs))
 
     def add(self, answers: Counted) -> None:
-        """Add the answers of one look."""
+        """Add the answers that were collected since the last look."""
         before, self.look = self.past[self.look], self.look + 1
         baseline = self.past[0].table
         new = (answers.table[0] > 0) & (baseline[0] > 0) & (before.table[0] == baseline[0])

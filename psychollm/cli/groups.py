@@ -132,7 +132,7 @@ def groups_call(command: Any, by: str, of: "Axis") -> Call:
 
 
 def question_column(command: Any, column: str) -> dict[str, Any]:
-    """Return the options for reading a column of the long file CONFIDENCE, by question."""
+    """Return the options for reading the value of each question from a column of CONFIDENCE."""
     return {
         "column": column,
         "model": command.model_column,

@@ -1,4 +1,4 @@
-"""Validity screen for respondents, which flags models, with reasons, but drops none.
+"""Validity screen, which flags models and states the reasons, but does not drop models.
 
 Confidence is not informative about self-knowledge, and biases a factor solution, if it does not
 vary or is inversely related to correctness. The same is true of confidence that copies the

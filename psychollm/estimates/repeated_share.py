@@ -188,7 +188,7 @@ def _contrasted(gaps: FloatArray, codes: Any) -> tuple[float, float, float, floa
 
 
 def _scale(sums: FloatArray, n: FloatArray, spread: float) -> float:
-    """Return the effective number of pairs, from sums of differences per unit."""
+    """Return the effective number of pairs, given the sum of differences in each unit."""
     total, units = float(n.sum()), float(n.size)
     if n.max() <= 1.0:
         return total

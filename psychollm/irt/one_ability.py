@@ -238,7 +238,7 @@ def covariance_here(settled: SettledItems) -> FloatArray:
 
 
 def summit_of(problem: Problem, settled: SettledItems) -> Summit:
-    """Return the likelihood at the items' posterior means, and posterior mass of abilities."""
+    """Return the point at the items' posterior means, with the posterior mass of abilities."""
     family, parameters = problem.family, settled.parameters
     grid = grid_for(family, parameters)
     point = at(problem, parameters, grid)

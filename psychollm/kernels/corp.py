@@ -1,4 +1,4 @@
-r"""Scores of recalibrated confidence in resampled tallies, and answers simulated from a curve.
+r"""Scores of recalibrated confidence in resamples, and simulation of answers from a curve.
 
 If the recalibrated proportion of correct answers is C/n in a block of C correct and W wrong
 answers, the Brier and the logarithmic score are sums of

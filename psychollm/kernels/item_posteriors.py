@@ -84,11 +84,12 @@ def find_roots(covariance, root):
 
 @njit
 def find_turns(there, linear, here, turn):
-    """Fill derivatives (J, q, q) of new by old coordinates after a linear change of parameters.
+    """Fill derivatives (J, q, q) of new coordinates with respect to old coordinates.
 
-    `here` and `there` (J, q, q) contain derivatives of parameters with respect to old and new
-    coordinates, and `linear` (J, q, q) contains derivatives of new parameters with respect to old
-    parameters; all are lower triangular.
+    Parameters change linearly; `linear` (J, q, q) contains derivatives of new parameters with
+    respect to old parameters. `here` (J, q, q) contains derivatives of the old parameters with
+    respect to old coordinates, and `there` (J, q, q) derivatives of the new parameters with
+    respect to new coordinates. All matrices are lower triangular.
     """
     q = turn.shape[1]
     for j in range(turn.shape[0]):

@@ -24,8 +24,8 @@ resembles one half of a normal density. With :math:`\pi_j` the weights of the no
 and :math:`r_{jm}` the slopes of f at the nodes, a later matrix product needs the columns
 :math:`\sqrt{\pi_j} (r_{jm} - \sum_i \pi_i r_{im})`.
 
-Without a table, no exponential is computed per cell, because the odds of a cell are
-:math:`e^{a_m}` times :math:`e^{\sigma z}`.
+Without a table of f, the odds of a cell are the product of :math:`e^{a_m}` and
+:math:`e^{\sigma z}`, so no exponential is computed per cell.
 """
 
 import math

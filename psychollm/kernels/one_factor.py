@@ -5,9 +5,9 @@ A model answers yes if :math:`\lambda f + \sqrt{1 - \lambda^2}\,e > \tau`. With 
 .. math:: \text{yes} \Leftrightarrow u > \Phi(c), \qquad
           c = (\tau - \lambda f) / \sqrt{1 - \lambda^2}.                            \quad (1)
 
-A polynomial approximates Phi with an error below 0.0005. The exact function is called only where u
-differs from the polynomial by less than the maximum error (one of a thousand draws), so that the
-draws are exact. Comparisons with the polynomial need neither a branch nor a table, so that the
+A polynomial approximates Phi with an error below 0.0005. If u differs from the polynomial by less
+than the maximum error (one of a thousand draws), the exact function is called. The draws are
+therefore exact. Comparisons with the polynomial need neither a branch nor a table, so that the
 compiler can vectorise them.
 """
 

@@ -111,7 +111,7 @@ def voter_modes(ends, votes, nu, prior, steps, effects, roots):
 
 @njit
 def voter_means(ends, votes, nu, prior, rule, posterior, scores, moments):
-    """Return the marginal log-likelihood, and fill means over each voter's effects.
+    """Return the marginal log-likelihood, and fill posterior means over each voter's effects.
 
     Parameters
     ----------

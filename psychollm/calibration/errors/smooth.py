@@ -142,7 +142,7 @@ class SmoothingGrid:
 
     @property
     def finest(self) -> float:
-        """The smallest bandwidth that the series resolves."""
+        """The smallest bandwidth for which the cosine series is accurate."""
         return _COMPLETE / self.last
 
     def sums(self, correct: FloatArray, wrong: FloatArray) -> FloatArray:

@@ -187,7 +187,7 @@ class ConfidenceGate(Study, Result):
         return pd.DataFrame({**sides, **steps})
 
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """Return tables of the gates and their curves, with reasons for missing gates."""
+        """Return a table of gates, with reasons for missing gates, and a table of their curves."""
         flat = [str(flag) for row in self.flags for flag in row]
         gates = self.to_frame().assign(n=self.n.ravel().astype(int), flag=flat)
         return {"gates": gates, "curve": self.curve()}

@@ -341,7 +341,7 @@ _OWN_SAYING = re.compile(
 
 
 def leads(text: str, position: int, further: frozenset[str] = frozenset()) -> bool:
-    """Return whether all words of the clause before a position introduce an answer."""
+    """Return whether all words between the start of a clause and a position introduce an answer."""
     clause = _OWN_SAYING.sub("", clause_before(text, position))
     return all(leads_up(word, further) for word in words_of(clause))
 

@@ -151,7 +151,7 @@ def andersen_test(
     OptionError
         If `split` is an unknown option.
     ShapeError
-        If `split` does not have one group per respondent, or has fewer than two groups, or if
+        If `split` does not have one group per respondent, there are fewer than two groups, or
         fewer than two items have estimates in every group.
 
     Examples

@@ -429,7 +429,7 @@ def _spread(
 def _told(
     answers: GroupAnswers, reasons: tuple[Reason, ...], failed: BoolArray
 ) -> tuple[Reason, ...]:
-    """Return, for all items, the reason why an item was not tested."""
+    """Return each item's reason for not having been tested."""
     own = iter(
         Reason.NOT_CONVERGED if lost else reason
         for reason, lost in zip(reasons, failed.tolist(), strict=True)

@@ -2,7 +2,8 @@
 
 Rotation does not change the likelihood or the communalities. Loadings are rotated; slopes and
 abilities are transformed accordingly. Standard errors use central differences of the rotated
-solution as a function of the triangular solution; axes are matched for each difference.
+solution as a function of the triangular solution. Before a difference is computed, the axes of the
+two rotated solutions are matched.
 """
 
 from __future__ import annotations

@@ -234,7 +234,7 @@ def differences_of(
     models : tuple
         Labels of the models.
     values : ndarray (models, questions)
-        Scores; if all of these are within [0, 1], intervals are clipped to [-1, 1].
+        Scores; if all scores are within [0, 1], intervals of differences are clipped to [-1, 1].
     places : tuple of ndarray (pairs,)
         Indices of the first and the second model of each pair.
     family : ndarray (pairs,)

@@ -19,8 +19,8 @@ The number of models that answer the two questions alike is Poisson-binomial. Th
 probability is multiplied by the number of pairs (Bonferroni). Normal priors shrink slopes towards
 1 and abilities towards 0.
 
-With few models, no test can be significant: n models that guess with probability one half answer
-two questions alike with probability :math:`2^{-n}`, and there are many pairs.
+With few models, no test can be significant, because p-values are multiplied by a large number of
+pairs. By guessing at random, n models answer two questions alike with probability :math:`2^{-n}`.
 
 The tests for negative item-rest correlation and for duplicates assume independent models. With
 `families`, the tests use the mean score of each family.

@@ -5,7 +5,7 @@ Equation (1) is the linear predictor of rater i for object j.
 .. math:: z = a_i (\mu_j + x_j) - s_i - \delta_i t - h_{i g(j)}, \qquad x_j \sim N(0, 1). \quad (1)
 
 Here, a is discrimination, s severity, :math:`\delta` drift over time t, and h the rater's effect
-for a group g of objects; the mean of these effects over raters is part of :math:`\mu_j`. Equation
+for a group g of objects. The mean of h over raters is part of :math:`\mu_j`. Equation
 (2) gives the probabilities of the ordered ratings 0, ..., K - 1.
 
 .. math:: \log P(k) = c_k z + w_k m_i + \sum_l T_{kl} \tau_l + \text{const}.                (2)

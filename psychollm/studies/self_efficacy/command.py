@@ -46,7 +46,7 @@ def _efficacy(command: "OfTables", scores: "Scores", readings: "Readings") -> St
 def _likely(
     scores: "Scores", readings: "Readings"
 ) -> "Iterator[tuple[str, tuple[str, ...], dict[str, Any]]]":
-    """Yield name, grouping columns and replies of each available measure of perplexity."""
+    """Yield the name, grouping columns and row filter of each available measure of perplexity."""
     rows = readings.likelihoods()
     rows = rows[rows["model"].isin(list(scores))]
     if rows.empty:

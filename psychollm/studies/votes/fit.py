@@ -103,7 +103,7 @@ class Fit:
         return inverse(self.information)
 
     def mean_discrimination(self, votes: Votes) -> FloatArray:
-        """Return the posterior mean of each vote's discrimination, relative to the mode."""
+        """Return the posterior mean of each vote's discrimination, divided by its mode."""
         # Shape: (votes,).
         if not votes.n_voters:
             return np.ones(votes.left.size)

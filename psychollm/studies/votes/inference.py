@@ -12,9 +12,9 @@ voter's effects. The weight :math:`h_g` is the proportion of cluster g in the in
 contrast. Degrees of freedom are computed as in `psychollm.estimates.clustered`. If the model is
 correct, equation (1) is the posterior covariance. With both voters and prompts, the covariance is
 the sum of the covariances clustered by voters and by prompts, minus the covariance clustered by
-combinations of voter and prompt. The combined covariance is at least the larger of the covariances
-clustered by voters and by prompts. If there are many small clusters, they are merged at random, so
-that their sums remain independent.
+combinations of voter and prompt. The combined covariance is never smaller than the covariance
+clustered by voters alone, or by prompts alone. If there are many small clusters, they are merged at
+random, so that their sums remain independent.
 
 The errors of all strengths are drawn jointly, and the largest error of all differences gives
 simultaneous intervals (`max_t_of`).
