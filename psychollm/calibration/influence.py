@@ -6,8 +6,8 @@ score. To first order, the sampling variance of the statistic is a sum over sing
 .. math:: \sum_i \Big(\frac{\partial \theta}{\partial n_i}
           - \overline{\frac{\partial \theta}{\partial n}}\Big)^2.                       \quad (1)
 
-With clustered or weighted questions, sums over clusters replace the terms of single answers,
-because cluster sums are independent whatever the dependence within clusters (Liang & Zeger).
+With clustered or weighted questions, sums over clusters replace the terms of single answers.
+Cluster sums are independent, whatever the dependence within clusters (Liang & Zeger).
 `estimates.clustered` corrects for small numbers of clusters. If there are weights but no clusters,
 each question is a cluster. The standard error is the square root of the sampling variance. A small
 number of errors, like a small number of clusters, limits the precision of statistics that compare

@@ -215,7 +215,7 @@ def expanded_level(level: float, df: Any, shortfall: Any = None) -> FloatArray:
 
 
 def tail_of_t(p_value: Any, df: Any) -> FloatArray:
-    """Convert two-sided p-values from resamples to p-values under t, inverting equation (3)."""
+    """Convert two-sided p-values from resamples to Student's t, inverting equation (3)."""
     finite = np.isfinite(df)
     freedom = np.where(finite, df, 1.0)
     t = ndtri(0.5 * np.asarray(p_value)) * np.sqrt(freedom / (freedom + 1.0))

@@ -12,8 +12,8 @@ r"""Abilities of respondents given fitted items.
 
 All methods handle binary and polytomous items.
 
-Rasch abilities are on the scale on which all slopes are 1, and the fit estimates their SD on that
-scale.
+Rasch abilities are on the scale on which all slopes are 1, and the fit estimates the SD of
+abilities on this scale.
 
 References
 ----------

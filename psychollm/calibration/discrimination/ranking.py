@@ -19,8 +19,9 @@ statistics with respect to the numbers of answers, `psychollm.calibration.influe
 standard errors and intervals. For gamma, the derivatives give Goodman and Kruskal's standard
 error. For independent answers, DeLong's variance is used for the area and d; it differs from the
 derivative-based variance by terms of order 1/n. DeLong's variance is :math:`s^2(V^+)/C +
-s^2(V^-)/W`, with the placement :math:`V_i = (W_{<} + W_{=}/2) / W` of each correct answer among
-the wrong answers, and the analogous placement of each wrong answer among the correct answers.
+s^2(V^-)/W`. Here :math:`V^+_i = (W_{<} + W_{=}/2) / W` is the placement of a correct answer among
+the wrong answers, and :math:`V^-_i` is the analogous placement of a wrong answer among the correct
+answers.
 
 At values of 0, 1 or -1, the estimated variance of a statistic is zero. For these values, the
 Wilson interval with min(C, W) trials is used. This interval is conservative, because the variance

@@ -20,7 +20,7 @@ trigamma function :math:`\psi_1`, which is the derivative of harmonic numbers.
 
 Intervals of AURC and AUGRC are computed on the scale of log odds, and intervals of the excesses on
 the log scale. For a perfect order, the upper bound of the excess is twice Wilson's upper bound of
-the proportion of discordant pairs, in units of the excess of a random order. Without errors, the
+the proportion of discordant pairs. The unit is the excess of a random order. Without errors, the
 upper bound of AURC is the upper bound of the error rate. In simulations with 50, 200 and 1,000
 answers, 95 % intervals of AURC, AUGRC and E-AUGRC had a coverage of 93 to 96 %. Intervals of
 E-AURC and of the normalised AURC had a coverage of 92 to 95 % with 200 or more answers and of 91

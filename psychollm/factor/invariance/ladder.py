@@ -11,9 +11,9 @@ The scale and the shift of the corrected difference follow from the sum and the 
 the weights (Satorra, 2000; Asparouhov & Muthen, 2010). The difference of two corrected statistics
 is not a valid test.
 
-A non-significant step does not establish the equalities. The loss of fit due to the equalities is
-measured by the RMSEA of the difference test T with d degrees of freedom, in G groups with n units
-in total,
+A non-significant difference does not establish that the equalities hold. The loss of fit due to
+the equalities is measured by the RMSEA of the difference test T with d degrees of freedom, in G
+groups with n units in total,
 
 .. math:: \mathrm{RMSEA}_D = \sqrt{\max\Big(\frac{G (T - d)}{d\,(n - G)}, 0\Big)}.        \quad (2)
 
@@ -387,8 +387,8 @@ def measurement_invariance(
     Raises
     ------
     OptionError, LabelError, ShapeError, CodeError, InputError
-        If the model does not match the groups, the answers to an item differ between groups, or
-        the parameters are not identified.
+        If the model does not match the groups, the answer categories of an item differ between
+        groups, or the parameters are not identified.
 
     Examples
     --------

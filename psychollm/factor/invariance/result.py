@@ -63,8 +63,8 @@ class EqualityTests(Result):
     Attributes
     ----------
     kind, item, detail, group : tuple
-        Kind of test ("item" for all parameters of an item in all groups, or a kind of parameter),
-        label of the item, factor or threshold, and group.
+        Kind of test, label of the item, factor or threshold, and group. The kind is "item" if all
+        parameters of an item are tested in all groups, or else a kind of parameter.
     statistic, df, p_value, adjusted : ndarray of shape (c,)
         Robust score statistic of equation (2), its degrees of freedom, and its unadjusted and
         adjusted p-values.

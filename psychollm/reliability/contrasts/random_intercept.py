@@ -39,7 +39,7 @@ all k condition means is tested by
 .. math:: F = \frac{(L \hat\beta)^\top (L C L^\top)^{-1} L \hat\beta}{k - 1}.             \quad (5)
 
 The test uses the denominator degrees of freedom of Fai and Cornelius. A parametric bootstrap gives
-a second p-value, which does not depend on degrees of freedom: data are drawn from the model
+a second p-value, which does not depend on degrees of freedom. Data are drawn from the model
 without differences between conditions, and F is recomputed.
 
 The statistics of equation (2) have :math:`r / \sigma^2 \sim \chi^2_\nu` and

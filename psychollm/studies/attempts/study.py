@@ -2,10 +2,10 @@ r"""Estimate success in several attempts at the same questions.
 
 For s successes in n attempts, pass@k and pass^k have unbiased closed-form estimates
 (`psychollm.studies.attempts.closed_forms`). The estimates are averaged over questions. The unit of
-replication is the question, or the cluster of questions, not the attempt. Intervals are Wilson
-intervals with an effective number of questions and quantiles of Student's t, which remain valid
-with few questions and near 0 and 1. Models are compared on the same questions. Without clusters,
-intervals of differences combine Wilson intervals (`psychollm.studies.attempts.differences`).
+replication is the question, or the cluster of questions, not the attempt. Wilson intervals use an
+effective number of questions and quantiles of Student's t. These intervals remain valid with few
+questions and near 0 and 1. Models are compared on the same questions. Without clusters, intervals
+of differences combine Wilson intervals (`psychollm.studies.attempts.differences`).
 
 Values between 0 and 1 vary less than binary values, but a few values may not show how much less.
 With mean p and variance V of the mean of n values, the Wilson interval without clusters uses

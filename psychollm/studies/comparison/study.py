@@ -10,9 +10,10 @@ the rank of model i:
 
 The bounds are simultaneous for all models, at the level of the intervals. Two models are connected
 if they have common questions, directly or through other models. Models that are not connected are
-ranked separately, and K and the intervals then refer to one connected set. Pairs with fewer than
-ten questions, or with too few clusters, are inconclusive. Tiers are formed from the top down: a
-tier ends before the first model that is significantly worse than the best model of the tier.
+ranked separately. The number K of models and the intervals then refer to one connected set. Pairs
+with fewer than ten questions, or with too few clusters, are inconclusive. Tiers are formed from
+the top down: a tier ends before the first model that is significantly worse than the best model of
+the tier.
 
 `psychollm.studies.comparison.planning` computes the power to detect a difference, and to exclude a
 relevant difference between equal models, from the standard error and the critical value.

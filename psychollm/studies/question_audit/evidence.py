@@ -100,9 +100,9 @@ def likelihoods(picked: Picked, spread: float, alpha: float) -> FloatArray:
 def concentration(picked: Picked) -> float:
     """Return the Dirichlet parameter of wrong options, by maximum likelihood.
 
-    The distribution of errors over options does not depend on how many errors there are, so it can
-    be estimated from questions whose key is the most popular option. Few questions whose key is
-    the most popular option have a wrong key.
+    The distribution of errors over options does not depend on the number of errors. This
+    distribution can therefore be estimated from questions whose key is the most popular option.
+    Few questions whose key is the most popular option have a wrong key.
     """
     if picked.binary or picked.n_options < 3:
         return OPEN_ALPHA

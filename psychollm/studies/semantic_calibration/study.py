@@ -11,8 +11,8 @@ confidences (`smooth`, `binned`), and the error of a calibrated model with as ma
 (`expected`; see `null`). The two expected errors differ. With five samples, the proportion of the
 largest class exceeds its probability by 0.15 if answers are diverse, and hardly at all if all
 answers are the same. Of two calibrated arms, the one with more diverse answers therefore has a
-larger raw error, and raw differences between arms reflect diversity more than calibration.
-Verdicts use the excess calibration error e.
+larger raw error. Raw differences between arms reflect diversity more than calibration. Verdicts
+use the excess calibration error e.
 
 .. math:: e = \text{smECE} - E[\text{smECE} \mid \text{calibrated}, M \text{ samples}].   \quad (1)
 

@@ -74,9 +74,9 @@ def time_horizon(
     Returns
     -------
     TimeHorizon
-        Horizons are NaN with a reason if a model solved everything or nothing, or success does not
-        decrease with length. The intervals of undefined horizons are unbounded towards 0 or
-        infinity.
+        Horizons are NaN with a reason if a model solved everything or nothing, or if its success
+        does not decrease with length. The intervals of undefined horizons are unbounded towards 0
+        or infinity.
 
     Raises
     ------
