@@ -78,7 +78,7 @@ def quadratic_test(
     gamma: FloatArray,
     n: float,
 ) -> Quadratic:
-    """Return statistic (1) and its traces; `weights` is W (p, p) or the diagonal of W (p,)."""
+    """Return the statistic of equation (1) and its traces, for weights W or the diagonal of W."""
     weighted = weighted_by(weights, residuals[:, None])[:, 0]
     U = np.diag(weights) if weights.ndim == 1 else weights
     rank = 0

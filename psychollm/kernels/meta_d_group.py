@@ -101,7 +101,7 @@ def _follow(
     answers: FloatArray,
     out: FloatArray,
 ) -> bool:
-    """Move `point` to the maximum of (1) and fill `out`; return False if no maximum is found."""
+    """Move `point` to the maximum of equation (1) and fill `out`; return False on failure."""
     size = point.size
     gradient, hessian = np.empty(size), np.empty((size, size))
     factor, step, trial = np.zeros((size, size)), np.empty(size), np.empty(size)

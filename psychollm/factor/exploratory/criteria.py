@@ -21,9 +21,10 @@ Criterion (4) is equamax for :math:`\kappa = m / 2k` and parsimax for
 
 .. math:: \sum_i \Big(\prod_j (s_{ij} + \epsilon)\Big)^{1/m}.                            \quad (5)
 
-The bifactor criterion applies (3) to all columns except the first. The criterion of a partially
-specified target H is :math:`\tfrac12 \sum (\lambda_{ij} - h_{ij})^2` over its given entries.
-Criteria are functions of stacks of loadings; `gradient_projection` handles transformations.
+The bifactor criterion applies equation (3) to all columns except the first. The criterion of a
+partially specified target H is :math:`\tfrac12 \sum (\lambda_{ij} - h_{ij})^2` over its given
+entries. Criteria are functions of stacks of loadings; `gradient_projection` handles
+transformations.
 
 References
 ----------

@@ -157,7 +157,7 @@ def _add_shared(
     total: FloatArray,
     parts: tuple[FloatArray, FloatArray],
 ) -> None:
-    """Add covariances (1) of the margins that contain an item; `one` locates its pairs."""
+    """Add the covariances of equation (1) for all margins that contain one item."""
     item, places = one
     spread, pair = parts  # (F + G, F + G, Q) times weights; (J, G, Q)
     f, g = layout.single.shape[0], layout.pair.shape[0]

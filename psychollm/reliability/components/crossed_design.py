@@ -187,7 +187,7 @@ class CellCounts:
 
 @dataclass(frozen=True, slots=True)
 class Profiles:
-    """Scores of each level of a facet, projected on the strata of other facets as in (2)."""
+    """Scores of each level of a facet, projected on strata of other facets by equation (2)."""
 
     parts: tuple[FloatArray, ...]  # projections on each stratum (levels, contrasts)
     order: tuple[int, ...]  # index of each sum of squares among the design's effects
@@ -233,7 +233,7 @@ class Profiles:
 
 
 def _strata(rest: FloatArray) -> list[FloatArray]:
-    """Return scores projected on the strata of other facets, as in (2) (levels, contrasts)."""
+    """Return scores (levels, contrasts) projected on strata of other facets, by equation (2)."""
     n = rest.shape[0]
     if rest.ndim == 2:
         mean = rest.mean(axis=1, keepdims=True)

@@ -202,7 +202,7 @@ def _estimate(replicates: Replicates, n: float, flags: tuple[Reason, ...]) -> Es
 
 
 def lambdas(matrix: FloatArray, best_split: float) -> FloatArray:
-    """Return the six coefficients of (1), given the best split; NaN if the total is constant."""
+    """Return the six coefficients of equation (1), given the best split; NaN if undefined."""
     k, total, variance = len(matrix), float(matrix.sum()), np.diagonal(matrix)
     if k < 2 or not total > ROUNDING * k * float(variance.sum()):
         return np.full(6, np.nan)

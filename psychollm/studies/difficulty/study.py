@@ -272,7 +272,7 @@ def _by_length(
 
 
 def _fit_measures(y: FloatArray, predictions: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return R squared, by (1), and correlations in resamples (resamples, 2, predictors)."""
+    """Return R squared by equation (1), and correlations (resamples, 2, predictors)."""
     errors = counts @ ((y - predictions) ** 2).T
     squared = 1.0 - errors / errors[:, -1:]
     n = counts.sum(axis=1, keepdims=True)

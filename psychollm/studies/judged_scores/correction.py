@@ -242,7 +242,7 @@ def within_bounds(table: Labelled, values: FloatArray) -> FloatArray:
 
 
 def margins_of(table: Labelled, found: Fit, level: float, *, at_once: bool = False) -> FloatArray:
-    """Return each score's margins below and above its value (2, models), by interval (3).
+    """Return each score's margins below and above its value (2, models), by equation (3).
 
     Parameters
     ----------

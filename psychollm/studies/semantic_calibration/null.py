@@ -96,7 +96,7 @@ def _classes(codes: AnyArray, right: FloatArray) -> Iterator[tuple[IntArray, Flo
 
 
 def _outcomes(counts: IntArray, worth: FloatArray) -> list[tuple[float, float, float]]:
-    """Return probability, confidence and correctness of (1), by class size of one question."""
+    """Return probability, confidence and correctness of equation (1), by class size."""
     n = int(counts.sum())
     graded = np.isfinite(worth)
     hits = np.flatnonzero(graded & (worth > 0.5))

@@ -172,7 +172,7 @@ def explained(solved: FloatArray, x: FloatArray, families: IntArray | None) -> E
 
 @dataclass(frozen=True, slots=True)
 class _Moments:
-    """Marginal likelihood (1), its derivatives, and the score and information of each task."""
+    """Marginal likelihood of equation (1), derivatives, and scores and information of tasks."""
 
     height: float
     score: FloatArray  # (models + 2,)
