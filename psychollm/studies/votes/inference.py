@@ -13,8 +13,8 @@ contrast. Degrees of freedom are computed as in `psychollm.estimates.clustered`.
 correct, equation (1) is the posterior covariance. With both voters and prompts, the covariance is
 the sum of the covariances clustered by voters and by prompts, minus the covariance clustered by
 combinations of voter and prompt. The combined covariance is never smaller than the covariance
-clustered by voters alone, or by prompts alone. If there are many small clusters, they are merged at
-random, so that their sums remain independent.
+clustered by voters alone, or by prompts alone. If there are many small clusters, they are merged
+at random, so that their sums remain independent.
 
 The errors of all strengths are drawn jointly, and the largest error of all differences gives
 simultaneous intervals (`max_t_of`).
