@@ -180,7 +180,7 @@ class _Direct:
     function: Callable[[Any], Any]
 
     def __call__(self, piece: Any) -> Any:
-        """Return the call that joblib makes."""
+        """Return a delayed call of the function for joblib."""
         from joblib import delayed
 
         return delayed(self.function)(piece)
@@ -199,7 +199,7 @@ class _Parcels:
         self._payload = self._task(data) if self._client else np.frombuffer(data, dtype=np.uint8)
 
     def __call__(self, piece: Any) -> Any:
-        """Return the call that joblib makes."""
+        """Return a delayed call of the function for joblib."""
         from joblib import delayed
 
         # Send bytes, because joblib would scatter arrays and frames.

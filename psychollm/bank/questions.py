@@ -44,7 +44,7 @@ class CalibratedQuestions(Result):
 
     @property
     def population(self) -> tuple[float, float]:
-        """Centre and degrees of freedom of the ratios of observed to expected squared error."""
+        """Centre and degrees of freedom of the ratio of observed to expected squared error."""
         return self.calibration.phi, self.calibration.df
 
     @property

@@ -212,7 +212,7 @@ def _told(evidence: float) -> str:
 
 
 def begin_watch(bank: CalibratedQuestions, baseline: Any, alpha: float) -> Watch:
-    """Return a watch without looks."""
+    """Return a new watch, to which no round of answers has been added."""
     check_fraction("alpha", alpha)
     if isinstance(baseline, Hashable) and baseline in bank.models:
         scores = bank.scores[bank.models.index(baseline)]

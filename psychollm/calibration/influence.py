@@ -92,7 +92,7 @@ def student_multiplier(level: float, df: float) -> float:
 
 
 def skew_allowance(growth: float, level: float) -> float:
-    """Return how far to raise an upper bound if the variance is `growth` times the true value."""
+    """Return the increase of an upper bound if the variance is `growth` times the true value."""
     # The variance of sums of squares and of information is proportional to their value, so it is
     # underestimated if the estimate is too small. The variance is constant on the scale of square
     # roots, which gives the bound (x^(1/2) + z growth^(1/2) / 2)^2.

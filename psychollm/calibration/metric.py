@@ -112,8 +112,8 @@ class Metric:
     outputs : tuple of Output, optional
         Description of each statistic in panels; the default is its name.
     analytic, method, robust, robust_method, prepare, carried, bounds, rank
-        Fields of built-in metrics only: closed forms of standard errors and intervals with their
-        names, values shared by resamples, auxiliary columns for bounds, and position in a panel.
+        Fields of built-in metrics only. They give closed forms of standard errors and intervals,
+        and their names; values shared by resamples; columns for bounds; and the panel position.
 
     Examples
     --------

@@ -29,7 +29,7 @@ class StandIns:
     def answering(
         self, study: str, staged: "StagedPlan"
     ) -> "Iterator[tuple[StagedPlan, Respondents | None]]":
-        """Start the replacement endpoints; yield the plan with them, and the simulated models."""
+        """Start the replacement endpoints; yield the plan that uses them, and simulated models."""
         if self.local:
             from psychollm.kits.small_model import serving as serving_small
 

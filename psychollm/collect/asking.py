@@ -200,6 +200,6 @@ def _probabilities(reply: Reply) -> dict[str, Any]:
 
 
 def variables_of(endpoint: Endpoint, models: Iterable[Model]) -> set[str]:
-    """Return the environment variables with the secrets of an endpoint and its models."""
+    """Return the names of environment variables with secrets of an endpoint or its models."""
     named = named_in(endpoint.headers, endpoint.url, *(model.parameters for model in models))
     return named if endpoint.key is None else named | {endpoint.key}

@@ -35,7 +35,7 @@ NOT_ASKED = "not_asked"  # additional outcome, for requests that have not been s
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Readings(Result):
-    """One instrument's parsed replies of all models.
+    """Parsed replies of all models to the prompts of one instrument.
 
     The reply is None if a request failed or was not sent yet. A missing reply never counts as
     "no".
@@ -496,7 +496,7 @@ def _prompt(told: Prompt | str) -> Prompt:
 
 
 def _whose(prompt: Prompt, row: Row) -> tuple[str, int, str]:
-    """Return the model, sample and prompt of a reply, or of the rated reply for a verdict."""
+    """Return model, sample and prompt; of a verdict, model and sample of the rated reply."""
     judged = prompt.about.get("judges")
     if judged is None:
         return row["model"], row["sample"], prompt.key

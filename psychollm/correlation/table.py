@@ -39,8 +39,8 @@ class TableCorrelation(Result):
     status : ndarray
         `PairStatus` of each table.
     residual : ndarray
-        Difference between the two sides of the estimating equation at the solution, as a
-        probability.
+        Difference between the two probabilities that the estimating equation equates, at the
+        solution.
     iterations : ndarray
         Number of iterations.
     """

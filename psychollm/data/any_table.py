@@ -30,7 +30,7 @@ def read_any(data: Any, columns: Columns, argument: str) -> Table:
 
 
 def coded_fields(table: Table, codes: Mapping[Any, int] | None, argument: str) -> dict[str, Any]:
-    """Return the fields of a table whose values are codes or are mapped to codes."""
+    """Return the fields of `Responses` for a table of codes, or of values mapped to codes."""
     coded, missing = encode(table, codes=codes, argument=argument)
     return {
         "codes": coded,

@@ -360,7 +360,7 @@ def _frame(
     by_content: bool,
     keep: Sequence[str] = (),
 ) -> tuple["pd.DataFrame", int]:
-    """Return the long record, and the number of questions that share a label."""
+    """Return a long table of scores, and the number of labels changed to be unique."""
     import pandas as pd
 
     n_apart = 0

@@ -56,7 +56,7 @@ class ScoreLog(Result):
         column : str
             Column of `frame`.
         of : {"question", "model"}
-            Whether to label by question or by model.
+            Whether the labels are the questions or the models.
 
         Raises
         ------

@@ -231,7 +231,7 @@ def _sum_of_blocks(
 def _counts_of_blocks(
     blocks: Iterator[tuple[AnyArray, AnyArray]], weights: FloatArray | None, device: str | None
 ) -> Iterator[tuple[FloatArray, ...]]:
-    """Yield the counts of blocks, after merging small blocks."""
+    """Yield the pair counts of successive blocks, after small blocks are merged."""
     start, yes, answered = 0, [], []
     for codes, missing in blocks:
         stop = start + codes.shape[1]

@@ -28,7 +28,7 @@ class Batch:
 
 
 class Sink(Protocol[Made]):
-    """A container that receives the answers of a long table and returns a result."""
+    """Receiver of the answers of a long table, which returns a result at the end."""
 
     @property
     def n_answers(self) -> int:

@@ -139,8 +139,8 @@ def scan(
         read one after another. To filter or aggregate, use the source, for example
         ``lazy.filter(...)`` or ``duckdb.sql("SELECT ...")``.
     model, question, value : str
-        Columns of the model, the question, and the answer, which is a whole number from 0 to 15,
-        true, false, or null if missing. All other columns are ignored.
+        Names of the columns. Values are whole numbers from 0 to 15, true or false, or null for a
+        missing answer. All other columns are ignored.
     codes : mapping, optional
         Code of each value, such as ``{"yes": 1, "no": 0}``.
     threshold, strict : optional

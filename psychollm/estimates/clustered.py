@@ -129,7 +129,8 @@ def pilot_freedom(
     Parameters
     ----------
     df, squares, fourths, count : ndarray (k,)
-        Degrees of freedom, sums of squares and fourth powers over clusters, and cluster counts.
+        Degrees of freedom, sums over clusters of squares and of fourth powers, and numbers of
+        clusters.
 
     Examples
     --------
@@ -161,7 +162,7 @@ class Units:
         return few(self.df)
 
     def flagged(self, flags: Sequence[Reason], value: FloatArray) -> tuple[Reason, ...]:
-        """Return flags (models,); a flag for few clusters replaces other qualifications."""
+        """Return flags (models,); few clusters override flags of values that have an interval."""
         own = first_reason(
             (np.isnan(value), Reason.NONE),
             (self.count == 1, Reason.ONE_CLUSTER),

@@ -369,7 +369,7 @@ def jackknife_se(left_out: FloatArray) -> FloatArray:
 def jackknife_interval(
     value: FloatArray, left_out: FloatArray, scale: Scale, level: float
 ) -> FloatArray:
-    """Return the interval (2) of values (k,) from the values without one group (groups, k)."""
+    """Return jackknife intervals, equation (2); `left_out` has the values without each group."""
     groups = len(left_out)
     quantile = stdtrit(groups - 1.0, 0.5 + 0.5 * level) if groups > 1 else np.nan
     with np.errstate(over="ignore"):

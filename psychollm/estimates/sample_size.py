@@ -257,7 +257,7 @@ def _multiples(
 
 
 def _rounded(df: FloatArray) -> FloatArray:
-    """Round degrees of freedom to three digits below 100, two above; make large ones infinite."""
+    """Round degrees of freedom: three digits below 100, else two; very large values become inf."""
     rounded = np.where(df < 100.0, _digits(df, 3), _digits(df, 2))
     return np.where(df < _MANY, rounded, np.inf)
 

@@ -122,7 +122,7 @@ def full_weights(gamma: FloatArray) -> FloatArray:
 
 
 def weighted_by(weights: FloatArray, columns: FloatArray) -> FloatArray:
-    """Return the product of W, given as (p, p) or its diagonal, and columns (p, q)."""
+    """Return W times `columns` (p, q); W is a matrix (p, p) or its diagonal (p,)."""
     return np.asarray(
         weights[:, None] * columns if weights.ndim == 1 else weights @ columns, dtype=np.float64
     )

@@ -65,7 +65,7 @@ def parts(
     *,
     rough: bool = False,
 ) -> Parts:
-    """Return the terms of equation (1), given the blocks of the first term."""
+    """Return the terms of equation (1), given the blocks of its first term."""
     if parameters.size > DENSE:
         missing, scores = _factors(problem, parameters, grid, ROUGH if rough else NEGLIGIBLE)
         return Parts(blocks, missing, scores, dense=False)
@@ -182,7 +182,7 @@ def leading_columns(
 
 
 def _windows(posterior: FloatArray, nodes: FloatArray) -> Iterator[tuple[IntArray, slice]]:
-    """Yield groups of rows with similar abilities, and the nodes with posterior mass."""
+    """Yield groups of rows with similar abilities, with the range of their relevant nodes."""
     # With thousands of items, each posterior is concentrated on a few of about a thousand nodes.
     if nodes.size <= WIDE:
         yield np.arange(posterior.shape[0]), slice(0, nodes.size)

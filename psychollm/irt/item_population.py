@@ -276,7 +276,7 @@ def _centres(kinds: Sequence[Kind[C]], every: Sequence[Items]) -> FloatArray:
 def _points(
     kinds: Sequence[Kind[C]], every: Sequence[Items]
 ) -> tuple[FloatArray, list[tuple[FloatArray, FloatArray]]]:
-    """Return sigma points (S, J, p) of all items, and each kind's coordinates and matrix roots."""
+    """Return sigma points (S, J, p), and coordinates and covariance roots by kind of item."""
     widest = max(items.mean.shape[1] for items in every)
     places = [points_and_roots(items.mean, items.covariance, widest) for items in every]
     rows = zip(kinds, every, places, strict=True)

@@ -227,7 +227,7 @@ class Mixed(Family):
         return table
 
     def _each(self, parameters: FloatArray) -> Iterator[tuple[Member, FloatArray]]:
-        """Yield each member with the parameters of its items."""
+        """Yield each member family with the parameters of its items."""
         for member in self.members:
             yield member, parameters[member.items, : member.size]
 

@@ -176,7 +176,7 @@ AnySettled: TypeAlias = Settled[ItemCurves, Any]
 def kinds_of(
     family: Family, whole: Family, items: int, priors: ItemPopulation
 ) -> list[Kind[ItemCurves]]:
-    """Return the items of each model, from families with observed answers and with all answers."""
+    """Return items by item model; `family` has the observed answers, `whole` all answers."""
     members = [(whole, np.arange(items))]
     if isinstance(whole, Mixed):
         members = [(member.family, member.items) for member in whole.members]

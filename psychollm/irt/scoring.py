@@ -72,7 +72,7 @@ class AbilitySlope:
 def ability_slope(
     family: Family, parameters: FloatArray, abilities: FloatArray, codes: IntArray
 ) -> AbilitySlope:
-    """Return the derivatives at each respondent's own ability (n,)."""
+    """Return log-likelihood derivatives, each at the respondent's own ability (n,)."""
     if isinstance(family, Dichotomous):
         return _yes_no_slope(parameters, abilities, codes, family.link)
     curve, first, second = family.by_ability(parameters, abilities)

@@ -66,7 +66,7 @@ class Curves:
         return np.asarray(self.intercept[:, None] + self.slope[:, None] * nodes)
 
     def total(self) -> FloatArray:
-        """Return the expected sum over the items at each of `NODES`."""
+        """Return the expected sum score of the items at each ability in `NODES`."""
         parts = np.array_split(np.arange(self.slope.size), 1 + self.slope.size // AT_ONCE)
         return np.asarray(
             sum(expit(self.select(part).heights(NODES)).sum(axis=0) for part in parts)

@@ -202,7 +202,7 @@ def _put_nodes(moments, centre, nodes, k):
 
 @njit
 def condense(x, correct, wrong, bins, centres, nodes, sums):
-    """Fill `nodes` (2, .) with x and n of two nodes per bin; return the number of nodes in use."""
+    """Replace each bin by up to two nodes, fill `nodes` (2, .), and return how many are used."""
     # Bin k holds the groups from `bins[k]` to `bins[k + 1] - 1` around `centres[k]`. `sums` (2,)
     # receives S_0 and S_1.
     k = 0
@@ -226,7 +226,7 @@ def condense(x, correct, wrong, bins, centres, nodes, sums):
 
 @njit
 def _start_line(data, theta):
-    """Set `theta` to the line implied by two normal distributions of x with equal variances."""
+    """Set `theta` to the line that is exact if x is normal with one variance in both classes."""
     x, n, (hits, hits_x) = data[0], data[1], (data[2][0], data[2][1])
     total, sum_x, sum_xx = 0.0, 0.0, 0.0
     for k in range(x.size):
@@ -331,7 +331,7 @@ def _bounds(data, best, top, which, others, penalty, row):
 
 @njit
 def _level(data, kind, row):
-    """Fill the row of the intercept given a slope of one."""
+    """Fill `row` with the estimate and bounds of the intercept for a slope fixed at one."""
     theta, totals = np.empty(2), np.empty(6)
     top = fit_level(data, kind, theta)
     evaluate(data, theta, NO_PENALTY, totals, np.empty(3))

@@ -136,7 +136,7 @@ def _scores(score, turn, at_points):
 
 @njit
 def _curvature(R, at_points, bend, work):
-    """Fill the expected curvature H in units of R."""
+    """Fill `bend` with the expected curvature H, on the scale on which R is the identity."""
     n_points, q = at_points.shape
     for k in range(q):
         for b in range(q):

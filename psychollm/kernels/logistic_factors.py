@@ -1,7 +1,8 @@
 r"""Normal posteriors of the factor vectors of rows (or columns) in a logistic factor model.
 
-The logit of a cell is the inner product of its row's vector :math:`w_j = (f_j, c_j)`, whose first
-entry may be known, and its column's vector :math:`z_i`, one entry of which equals 1:
+Row j has a vector :math:`w_j = (f_j, c_j)`, of which :math:`f_j` may be known. Column i has a
+vector :math:`z_i`, of which one entry equals 1. The logit of a cell is the inner product of the
+two vectors:
 
 .. math:: \eta_{ij} = z_i^T w_j, \qquad
           \log p(y | \eta) = y \eta - \log(1 + e^\eta), \quad 0 \le y \le 1.           \quad (1)

@@ -20,8 +20,8 @@ of the peak and with the distance :math:`\pi / \sigma` of the logistic function'
 real axis. Nodes need not be centred on the mode. Newton's method therefore ends where its step
 would be shorter than 0.2 s, and this point is the central node. A quadrature rule based only on
 the peak fails if all answers are the same and :math:`\sigma` is large, because the integrand then
-resembles one half of a normal density. With :math:`\pi_j` the weights of the nodes in equation (2)
-and :math:`r_{jm}` the slopes of f at the nodes, a later matrix product needs the columns
+resembles one half of a normal density. Let :math:`\pi_j` be the weights of the nodes in equation
+(2), and :math:`r_{jm}` the slopes of f at the nodes. A later matrix product uses the columns
 :math:`\sqrt{\pi_j} (r_{jm} - \sum_i \pi_i r_{im})`.
 
 Without a table of f, the odds of a cell are the product of :math:`e^{a_m}` and

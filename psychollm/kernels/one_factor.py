@@ -7,8 +7,8 @@ A model answers yes if :math:`\lambda f + \sqrt{1 - \lambda^2}\,e > \tau`. With 
 
 A polynomial approximates Phi with an error below 0.0005. If u differs from the polynomial by less
 than the maximum error (one of a thousand draws), the exact function is called. The draws are
-therefore exact. Comparisons with the polynomial need neither a branch nor a table, so that the
-compiler can vectorise them.
+therefore exact. The compiler can vectorise comparisons with the polynomial, because they need
+neither a branch nor a table.
 """
 
 import math
@@ -38,7 +38,7 @@ NO_THRESHOLD = 9.0
 
 @njit
 def nearly_normal_cdf(c):
-    """Return Phi(c) with an error below NEARLY, by a few multiplications."""
+    """Approximate Phi(c) by a polynomial, with an error below `NEARLY`."""
     x = min(max(c, -REACH), REACH)
     square = x * x
     return 0.5 + x * (C1 + square * (C3 + square * (C5 + square * (C7 + square * C9))))

@@ -58,7 +58,7 @@ def count_pairs(yes: WordArray, joint: FloatArray) -> None:
 
 @njit
 def count_with_missing(yes, answered, joint, own, both):
-    """Fill counts of joint yes, of a row's yes where both rows answered, and of joint answers."""
+    """Count, for pairs of rows, joint yes answers, one row's yes answers, and joint answers."""
     # `own[i, j]` counts the yes answers of i on questions that i and j both answered.
     k = yes.shape[0]
     for i in range(k):

@@ -56,7 +56,7 @@ def _end(t, z, rho, spread):
 
 @njit
 def mean_score(z, codes, t, rho, shift, stretch):
-    """Return the mean score of rho and its derivative, for scores (z - shift) * stretch."""
+    """Return the mean score function of rho and its derivative, at (z - shift) * stretch."""
     spread = math.sqrt((1.0 - rho) * (1.0 + rho))
     score = bend = 0.0
     for u in range(z.size):

@@ -6,8 +6,8 @@ reported with d decimals must therefore be a rounded multiple of 1/n:
 .. math:: \min_{c \in \{0, 1, \dots\}} \Big| \text{rate} - \frac{c}{n} \Big|
           \le \tfrac{1}{2} 10^{-d}.                                                      \quad (1)
 
-If :math:`n \ge 10^d`, every rate passes the test. If n is smaller, a rate that is unrelated to n
-fails with probability about :math:`1 - n / 10^d`.
+If :math:`n \ge 10^d`, every rate passes the test. If n is smaller, an arbitrary rate fails with
+probability about :math:`1 - n / 10^d`.
 
 The appropriate n depends on the reported rate. With 30 questions in 3 runs, pooled rates are
 multiples of 1/90, or of 1/30 if all runs have the same answers.

@@ -264,7 +264,7 @@ def _numbers(asked: Asked, logits: Any) -> FloatArray:
 
 
 def chosen(steering: Steering, strengths: FloatArray, engine: EngineName) -> tuple[Engine, float]:
-    """Return the fastest engine that agrees with full passes, and the largest difference."""
+    """Return the fastest engine that agrees with full passes, and its largest deviation."""
     # Only the lowest and the highest layer are checked, because errors appear there first.
     ends = sorted(range(len(steering.layers)), key=lambda site: steering.layers[site])
     tried = sorted({ends[0], ends[-1]})
@@ -309,7 +309,7 @@ def _tolerance(steering: Steering) -> float:
 
 
 def _difference(runner: Engine, whole: Whole, strengths: FloatArray) -> float:
-    """Return the largest difference for the shortest and longest prompts; inf on failure."""
+    """Return the largest deviation from full passes in two prompts; inf on failure."""
     rows = whole.steering.asked.encoded.rows
     lengths = [len(row) for row in rows]
     prompts = sorted({int(np.argmin(lengths)), int(np.argmax(lengths))})

@@ -1,8 +1,7 @@
 r"""Statistics of 2 x 2 tables, with intervals.
 
-Cells are named as for binary confidence: TP and FP are correct and wrong answers with a yes, and
-FN and TN are correct and wrong answers with a no. The margins yes, no, correct and wrong are Y, N,
-C and W.
+Cells are named as for binary confidence. A yes is a TP if the answer is correct and an FP if it is
+wrong; a no is an FN or a TN. The margins yes, no, correct and wrong are Y, N, C and W.
 
 .. math:: \phi = \frac{TP \cdot TN - FP \cdot FN}{\sqrt{Y N C W}}, \qquad
           \kappa = \frac{2 (TP \cdot TN - FP \cdot FN)}{Y W + N C},                     \quad (1)
@@ -74,12 +73,12 @@ class Cells:
 
     @property
     def yes(self) -> FloatArray:
-        """Number of answers with a yes."""
+        """Number of yes answers."""
         return self.tp + self.fp
 
     @property
     def no(self) -> FloatArray:
-        """Number of answers with a no."""
+        """Number of no answers."""
         return self.fn + self.tn
 
     @property

@@ -24,9 +24,9 @@ model. For a miscalibrated model, noise increases some absolute gaps and decreas
 the bias is smaller and ECE minus :math:`E_0` is too small.
 
 The estimate `corrected` is the population error for which this sample is the median
-(`psychollm.calibration.errors.calibration_error`). The corrected error is valid for well and for
-poorly calibrated models. The interval of the corrected error covers the population error for the
-same bins.
+(`psychollm.calibration.errors.calibration_error`). This correction applies to well and to poorly
+calibrated models. The interval of the corrected error covers the population error for the same
+bins.
 
 Coverage of the 95 % interval was simulated for calibrated models and for models with an ECE of
 0.06 and 0.30. Confidence was continuous or had eleven or two distinct values. Coverage of the

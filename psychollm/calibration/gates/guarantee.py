@@ -7,8 +7,8 @@ of questions. Of n observed answers with a confidence of at least t, e are wrong
 .. math:: U(e, n) = B^{-1}(1 - \delta;\ e + 1,\ n - e) \le \alpha.                        \quad (1)
 
 Here B is the beta distribution, and :math:`1 - \delta` is the certainty. Thresholds are tested
-from high to low, and testing stops at the first threshold that fails. The gate is the last
-threshold that passed (Learn then Test with a fixed sequence). A threshold between two observed
+from high to low, and testing stops at the first threshold that fails. The last threshold that
+passed is used (Learn then Test with a fixed sequence). A threshold between two observed
 confidences accepts the same answers as the higher confidence. The sequence therefore covers all
 real thresholds and does not depend on the data. Given n, the number e of wrong answers has a
 binomial distribution at each threshold. The first threshold with :math:`R(t) > \alpha` therefore

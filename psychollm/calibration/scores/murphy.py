@@ -190,7 +190,7 @@ def fixed_binning(bins: FixedBins, n_bins: int, closed: Closed) -> Binning:
 
 
 def bin_starts(tally: Tally, binning: Binning) -> IntArray:
-    """Return the starts of bins among a model's confidences, and the end of the last bin."""
+    """Return the index of each bin's first confidence, and the end of the last bin."""
     bins = bins_of(tally.values, tally.correct + tally.wrong, binning)
     return np.searchsorted(bins.index, np.arange(bins.size + 1)).astype(np.int64)
 

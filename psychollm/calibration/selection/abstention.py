@@ -273,7 +273,7 @@ def _counted(yes: FloatArray, correct: FloatArray) -> Cells:
 
 
 def binary_table(argument: str, data: Any, like: Responses) -> FloatArray:
-    """Return a table of 0, 1 and NaN (models, questions), in the order of the abstentions."""
+    """Return a table of 0, 1 and NaN (models, questions), in the order of the table `like`."""
     values = aligned_scores(data, like, argument=argument)
     bad = np.isfinite(values) & (values != 0.0) & (values != 1.0)
     if bad.any():

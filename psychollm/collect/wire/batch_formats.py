@@ -247,7 +247,7 @@ class AnthropicBatches:
         return _id(object_from(await line.post(body, "/messages/batches")))
 
     async def find(self, line: Connections, draft: Draft, known: Sequence[str]) -> str | None:
-        """Find the batch, among batches of equal size and time, by the names in its results."""
+        """Find a batch by request names in its results, among batches of equal size and time."""
         for one in await _pages(line, "/messages/batches?limit=100"):
             name = one.get("id")
             if name in known or not _like(one, draft):

@@ -231,7 +231,7 @@ class OpenAICompletions(OpenAIChat):
 
 
 def _plain_tokens(logprobs: Any) -> tuple[Token, ...]:
-    """Return the tokens in the parallel lists of a plain completion."""
+    """Return tokens, assembled from the parallel lists of texts and log probabilities."""
     known = logprobs if isinstance(logprobs, dict) else {}
     texts, chosen, tops = (
         value if isinstance(value := known.get(name), list) else []

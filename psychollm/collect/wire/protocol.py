@@ -59,7 +59,7 @@ class Reply:
 
     @property
     def mass(self) -> YesNoMass | None:
-        """Probabilities of yes and no at the verdict of the reply."""
+        """Probabilities of yes and no at the token where the reply states its verdict."""
         return yes_no_mass(self.tokens)
 
 

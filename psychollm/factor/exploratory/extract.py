@@ -103,7 +103,8 @@ def extract(
     n_starts : int
         Maximum number of starts, for minres and maximum likelihood. If the first eight starts
         reach the same minimum, no more starts are used. Otherwise starts are added until a further
-        minimum is improbable. Principal axes start once, from squared multiple correlations.
+        minimum is improbable. Principal axes have a single start, at squared multiple
+        correlations.
 
     Returns
     -------

@@ -17,9 +17,9 @@ strict        all of these and residual variances     factor variances, factor m
 The single threshold of a binary item identifies either its intercept or its scale. The scale of a
 binary item is therefore fixed at one at the thresholds level. At the metric level, the variance of
 a factor that has only binary items is also fixed at one. At the scalar level, thresholds and
-loadings of binary items are tested jointly, by the linearity of their threshold-to-loading ratios.
-Factor variances in other groups are identified only if thresholds differ between items. Free items
-have their own thresholds and loadings in every group.
+loadings of binary items are tested jointly: threshold-to-loading ratios must be linearly related
+between groups. Factor variances in other groups are identified only if thresholds differ between
+items. Free items have their own thresholds and loadings in every group.
 
 The latent answer of item i in group g is :math:`y_i = \nu_i + \lambda_i^\top f + e_i` with factors
 of mean :math:`\kappa` and covariance matrix :math:`\Phi`; its thresholds are :math:`\tau_{ic}`.

@@ -174,7 +174,7 @@ def _releases(model: GroupFactors, of: Released) -> list[_Release]:
 
 
 def _equal(layout: Layout) -> Any:
-    """Return a mask of the item parameters under an equality (size,)."""
+    """Return a mask of the item parameters whose equality across groups is tested (size,)."""
     shape = layout.shape
     equal = (layout.place[1:] == layout.place[0]).all(axis=0) & (layout.place[0] != HELD)
     items = np.zeros(len(shape.free), dtype=np.bool_)
@@ -236,8 +236,8 @@ class GroupFactors(Result):
         Factor covariances and standard errors; variances are one in the first group. Fixed
         parameters have standard errors of zero.
     fit, standard_fit : FactorFit
-        Fit indices with the corrected and with the uncorrected statistic. RMSEA is computed for G
-        groups, and SRMR over correlations.
+        Fit indices with the corrected and with the uncorrected statistic. RMSEA takes account of
+        the number of groups, and SRMR is computed from correlations.
     scaling : float
         Scaling factor by which the uncorrected statistic is divided, before any shift.
     objective, gradient : float

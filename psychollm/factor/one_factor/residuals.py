@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PairResiduals(Result):
-    """Observed and expected joint yes counts of all pairs under one factor.
+    """Joint yes counts of all pairs: observed, and expected under one factor.
 
     Attributes
     ----------

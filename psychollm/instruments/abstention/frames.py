@@ -137,7 +137,7 @@ def whose(rng: np.random.Generator) -> Twins:
 
 
 def meeting(rng: np.random.Generator) -> Twins:
-    """Ask for the end of a meeting that may or may not be specified."""
+    """Ask when one of two meetings ends; the question may not specify the meeting."""
     one, two = _some(rng, TOWNS, 2)
     first, second = (int(n) for n in rng.choice(np.arange(7, 15), 2, replace=False))
     lasts = int(rng.integers(2, 6))
@@ -150,7 +150,7 @@ def meeting(rng: np.random.Generator) -> Twins:
 
 
 def weekday_ahead(rng: np.random.Generator) -> Twins:
-    """Ask for a day that the calendar determines, or that is not known yet."""
+    """Ask for the weekday of a given date, or of a future event that cannot be known."""
     year, month = int(rng.integers(2031, 2080)), int(rng.integers(1, 13))
     day, (town,) = int(rng.integers(1, 29)), _some(rng, TOWNS, 1)
     named = f"{_MONTHS[month - 1]} {year}"

@@ -85,7 +85,7 @@ def _held(plot: Plot, w: Lexicon, undefined: str | None, claim: Claim) -> str:
 
 
 def _wrong_gap(plot: Plot, w: Lexicon) -> str:
-    """Return a false statement that a settled matter is open, in the words of `_gap`."""
+    """Return a false claim that information is missing, worded like the claims of `_gap`."""
     # If the statements differed in form, the right statement could be recognised without the item.
     giver = plot.world.unit(plot.world.steps[-1][0])
     known = [unit for unit in plot.world.units if unit.measured]

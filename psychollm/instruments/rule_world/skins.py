@@ -51,7 +51,7 @@ class Vocabulary:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """All words; spare words are last."""
+        """All words, with the spare words at the end."""
         return (self.unit, self.load, self.passer, self.doubler, self.blocker, *self.spare)
 
 

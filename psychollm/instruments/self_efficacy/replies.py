@@ -76,7 +76,7 @@ class Summary:
     digits: bool = True  # whether digits are allowed
 
     def faults(self, text: str) -> list[str]:
-        """Return the faults of a summary; empty if it passes."""
+        """Return the rules that a summary violates; empty if it passes."""
         faults = [f"lacks {group[0]}" for group in self.facts if not _any(group, text)]
         n_words = len(_WORD.findall(text))
         if n_words > self.max_words:

@@ -72,7 +72,7 @@ class Collapse:
 
 
 def wordings(keys: Sequence[Hashable], texts: Sequence[str]) -> dict[Hashable, str]:
-    """Return the most frequent text of each key, in the order in which leaders are chosen."""
+    """Return the most frequent text of each key; the most frequent key comes first."""
     commonest = {}
     for key in dict.fromkeys(keys):
         counts = Counter(text for one, text in zip(keys, texts, strict=True) if one == key)

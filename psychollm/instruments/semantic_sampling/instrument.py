@@ -160,7 +160,7 @@ class SemanticSampling(Instrument[SemanticSamples]):
             call.
         judged : sequence of Prompt
             Comparisons from `judge_prompts` that a judge has answered. Their parsed verdicts are
-            among `readings` and replace `collapse`.
+            taken from `readings` and are used instead of `collapse`.
         abstentions : {"left_out", "wrong", "missing"}
             Treatment of samples that abstain. "left_out": abstentions form a separate class
             without a grade; a question has no answer if abstention is its largest class. "wrong":

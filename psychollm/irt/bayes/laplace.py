@@ -16,8 +16,8 @@ this proposal are Pareto-smoothed, and draws are resampled with probabilities pr
 Standard deviations below 1/3000 of their prior scale, which have prior probability 0.0003, are not
 proposed.
 
-Hierarchical items are partially centred, which avoids funnels. A value x with mean m and standard
-deviation s within its group is written as
+Hierarchical items are partially centred, which avoids funnels. A value x in a group with mean m
+and standard deviation s is written as
 
 .. math:: u \sim N(c\,m,\ s^{c}), \qquad x = m + s^{1 - c}\,(u - c\,m),
 
@@ -325,7 +325,7 @@ CAUTION = {"slope": 4, "intercept": 1}  # power of c for each kind of parameter
 
 
 def centring(target: Target, mode: Mode) -> dict[str, FloatArray]:
-    """Return the degree of centring c of slopes and intercepts of items in domains, by name."""
+    """Return the degree of centring c of each item's slope and intercept, given domains."""
     if target.domains.n < 2:
         return {}
     variance = target.structure.sd(mode.h)[: 2 * target.n_items] ** 2

@@ -216,10 +216,9 @@ class Ascent:
     """Questions of one or two kinds, with the models that answer them.
 
     The first kind of questions describes answers, and the second kind describes missing data.
-    Except for their first entries (the levels), the vectors of models depend only on the first
-    kind. Patterns of missing data therefore do not appear as factors. Conversely, the vectors of
-    questions that describe answers have a normal distribution given the vectors that describe
-    missing data.
+    Missing data contribute only to the first entries (the levels) of the models' vectors. Patterns
+    of missing data therefore do not appear as factors. Conversely, the vectors of questions that
+    describe answers have a normal distribution given the vectors that describe missing data.
     """
 
     kinds: tuple[Questions, ...]

@@ -144,7 +144,7 @@ def margin_covariance(layout: Layout, curves: FloatArray, weights: FloatArray) -
 
 
 def _spreads(layout: Layout, curves: FloatArray) -> FloatArray:
-    """Return covariances of the functions of each answer given the ability (J, F+G, F+G, Q)."""
+    """Return, given the ability, covariances of functions of an answer (J, F+G, F+G, Q)."""
     functions = layout.functions
     mean = means(functions, curves)
     square = np.einsum("fc,gc,jcq->jfgq", functions, functions, curves, optimize=True)

@@ -335,7 +335,7 @@ def _noise(yes: FloatArray, answered: BoolArray) -> float:
 def _true_scores(
     score: FloatArray, error: FloatArray, n_items: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return a group's true scores (2), and their changes per standard error of both terms."""
+    """Return true scores, equation (2), and changes per standard error of mean and variance."""
     variance, gap, n = score.var(ddof=1), score - score.mean(), score.size
     true = max(variance - error.mean(), 0.0)
     reliability = np.maximum(true / np.maximum(true + error, 1e-12), LEAST)

@@ -145,7 +145,7 @@ def _of_correlations(problem: Problem, point: Point) -> FloatArray:
 
 
 def _rows(problem: Problem, point: Point, rule: Rule, block: slice, width: int) -> FloatArray:
-    """Return the rows of V of some patterns."""
+    """Return the rows of the matrix V that belong to a block of answer patterns."""
     items, data, prior = problem.kernel_arguments(point.place)
     part = tuple(values[block] for values in data)  # type: ignore[index]
     rows = np.empty((part[2].size * rule[2], width))

@@ -45,8 +45,8 @@ class MultidimensionalIRT(Expects, Result):
     Attributes
     ----------
     slopes, se_slopes : ndarray of shape (items, m)
-        Slopes and their standard errors, which are 0 and NaN for loadings fixed at zero. Items
-        that could not be fitted have NaN and an entry in `reasons`.
+        Slopes and their standard errors; where a loading is fixed at zero, the slope is 0 and the
+        standard error NaN. Items that could not be fitted have NaN and an entry in `reasons`.
     intercepts, se_intercepts : ndarray of shape (items,)
         Intercepts and their standard errors.
     factor_correlation, se_factor_correlation : ndarray of shape (m, m)

@@ -169,7 +169,7 @@ class Sampler:
             self._reached, self._place = self._posterior(codes_for(fit, table_of(answers)))
 
     def _posterior(self, codes: IntArray) -> tuple[FloatArray, IntArray]:
-        """Return distribution functions of abilities (U, Q), and each respondent's row (N,)."""
+        """Return posterior distribution functions by pattern (U, Q), and patterns (N,)."""
         fit, nothing = self._fit, np.zeros(self._parameters.shape[1])
         patterns = patterns_of(codes, fit.n_categories)
         problem = Problem(fit.family, patterns, nothing, nothing)

@@ -222,7 +222,7 @@ class FitNull(Null):
         scheme: str,
         fit: IRTFit,
     ) -> FitNull:
-        """Combine an observed statistic with its draws, whose last column marks failed fits.
+        """Combine an observed statistic with its replicates; the last column marks failed fits.
 
         Parameters
         ----------

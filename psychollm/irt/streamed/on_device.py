@@ -81,7 +81,7 @@ class OnDevice:
     def targets(
         self, task: Task, *, table: CellTable, rows: FloatArray, prior: FloatArray
     ) -> FloatArray:
-        """Return each item's gradient, information and target of a scoring step."""
+        """Return the items' gradient, information, and parameters after scoring steps."""
         known, found = self._put(rows), []
         for low, high in _pieces(task, table, rows.shape[1]):
             cells, here = self._read(table, low, high), task.at(low, high)[0].copy()

@@ -229,7 +229,7 @@ def scores_at(
 def targets_at(
     answers: Answers, point: FloatArray, posterior: Posterior, prior: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return items' gradient (J, 2), information (J, 2, 2) and targets of scoring steps (J, 2)."""
+    """Return gradient (J, 2), information (J, 2, 2), and parameters after steps (J, 2)."""
     rows = _rows(posterior)
     read = partial(answers.reader.targets, table=answers.table, rows=rows, prior=prior)
     found = np.concatenate(list(answers.each(read, point[None])))
@@ -293,7 +293,7 @@ class StreamedAbilities:
     def targets(
         self, point: FloatArray, posterior: Posterior, prior: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return gradient, information and targets (kept J, ...) of items at a point."""
+        """Return gradient, information, and parameters after scoring steps (kept J, ...)."""
         every = self._every(point[None])[0]
         found = targets_at(self.answers, every, posterior, prior)
         score, information, target = (part[self.keep] for part in found)
@@ -304,7 +304,7 @@ class StreamedAbilities:
         return missing_at(self.answers, self._every(point[None])[0], posterior)[self.keep]
 
     def moved(self, posterior: Posterior, mean: float = 0.0, sd: float = 1.0) -> Self:
-        """Return the respondents with nodes about given modes, standardised by `mean` and `sd`."""
+        """Return the respondents with nodes about their standardised posterior modes."""
         return replace(
             self,
             centre=(posterior.peak - mean) / sd,

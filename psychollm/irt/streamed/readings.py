@@ -45,7 +45,7 @@ class Task:
 class Reader(Protocol):
     """Protocol for sums over the answers to the items of a task.
 
-    Items with NaN points are skipped: their sums are 0 and their targets are NaN. The argument
+    Items with NaN points are skipped: their sums are 0 and their new parameters NaN. The argument
     `rows` contains nodes, weights and means of posteriors (N, 2 K + 1).
     """
 
@@ -60,7 +60,7 @@ class Reader(Protocol):
     def targets(
         self, task: Task, *, table: CellTable, rows: FloatArray, prior: FloatArray
     ) -> FloatArray:
-        """Return each item's gradient, information and target of a scoring step (J, 7)."""
+        """Return gradient, information, and parameters after scoring steps (J, 7)."""
 
     def missing(self, task: Task, *, table: CellTable, rows: FloatArray) -> FloatArray:
         """Return the items' score variances, conditional on the answers, at one point (J, 3)."""
@@ -93,7 +93,7 @@ class Compiled:
     def targets(
         self, task: Task, *, table: CellTable, rows: FloatArray, prior: FloatArray
     ) -> FloatArray:
-        """Return each item's gradient, information and target of a scoring step."""
+        """Return the items' gradient, information, and parameters after scoring steps."""
         found = []
         for low, high, slope, intercept in task.parts():
             score, information = np.empty((1, high - low, 2)), np.empty((1, high - low, 3))

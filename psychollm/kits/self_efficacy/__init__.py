@@ -65,7 +65,7 @@ class Simulated(Respondents):
         return passes if condition == "summarisation" else 1.0
 
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield totals, stability and decrease of repeated ratings, and correlations."""
+        """Yield true totals, stability and change of ratings, and signs of correlations."""
         study = found["self_efficacy"]
         numbers = {one["key"]: one["numbers"] for one in study["findings"]}
         for row in study["totals"]:

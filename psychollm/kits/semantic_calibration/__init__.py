@@ -20,7 +20,7 @@ class Simulated(Respondents):
     INSTRUMENTS = frozenset({"semantic_sampling"})
 
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Draw one of two answers; a model is calibrated if its power is 1."""
+        """Draw one of two answers; a power of 1 gives calibrated frequencies."""
         drawn = self.rng("question", prompt.item)
         chance = drawn.uniform(0.5, 1.0)
         likelier_is_right = drawn.random() < chance

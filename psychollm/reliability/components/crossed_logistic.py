@@ -331,7 +331,7 @@ class CrossedFit:
         return value, sd / np.sqrt(1.0 + sd**2 * self._weights.sum(axis=1))
 
     def question_slopes(self, places: IntArray) -> FloatArray:
-        """Return the decrease in easiness of questions per unit of each level (points, models)."""
+        """Return the decrease in easiness per unit of each model's level (points, models)."""
         weight, square = self._weights[places], self.centre.sd.question**2
         return np.asarray(square * weight / (1.0 + square * weight.sum(axis=1, keepdims=True)))
 

@@ -302,7 +302,7 @@ def _blocks(
 
 
 def _of_local(R: FloatArray, rows: FloatArray) -> FloatArray:
-    """Return R^T times matrices (domains, models, columns), for R = (c I, constant column)."""
+    """Multiply matrices (domains, models, columns) by R^T; R is c I and a constant column."""
     if not R.shape[1]:
         return np.zeros((len(rows), 0, rows.shape[2]))
     return np.concatenate([R[0, 0] * rows, R[0, -1] * rows.sum(axis=1, keepdims=True)], axis=1)

@@ -116,7 +116,7 @@ class CellTable(NamedTuple):
 
     @classmethod
     def of(cls, sd: float, kinds: FloatArray) -> "CellTable":
-        """Integrate over the interaction; without an interaction the table is empty."""
+        """Tabulate the integrals over the interaction; empty if there is no interaction."""
         if sd == 0.0:
             return cls(kinds, np.empty((0, 0, 3)))
         step = float(_STEP * np.sqrt(1.0 + (_COARSER * sd) ** 2))

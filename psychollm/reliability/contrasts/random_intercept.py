@@ -196,7 +196,7 @@ class Reduced:
         return np.asarray(logs + (np.log(sizes).sum() if restricted else 0.0))
 
     def means(self, gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return means (sets, conditions) and their covariances over sigma squared."""
+        """Return means (sets, conditions), and their covariances divided by sigma squared."""
         table = self.design.table
         weight = gamma[:, None] / (1.0 + gamma[:, None] * table.sum(axis=1))
         information = np.diag(table.sum(axis=0)) - np.einsum("gp,sg,gq->spq", table, weight, table)

@@ -245,7 +245,7 @@ def _first(values: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def row_products(counts: FloatArray, parts: FloatArray) -> FloatArray:
-    """Return sums of parts (parts, questions) over resamples (resamples, questions)."""
+    """Return the sum of each part over each resample's questions (resamples, parts)."""
     # Resamples are processed one at a time, because rounding in a matrix product depends on its
     # shape, which would depend on n_jobs.
     return np.array([parts @ row for row in counts])

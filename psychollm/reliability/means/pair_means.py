@@ -234,7 +234,7 @@ class _Rows:
 
 
 def _fourths(parts: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
-    """Return each pair's sum over clusters of fourth powers of the contributions."""
+    """Return, for each pair, the sum of the fourth powers of the clusters' contributions."""
     square = parts**2
     own, both = (square**2).sum(axis=1), square @ square.T
     odd = (square * parts) @ parts.T

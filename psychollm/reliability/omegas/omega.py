@@ -354,7 +354,7 @@ def _of_scores(
         return np.stack([np.concatenate([matrix[below], vary]) for matrix, vary in drawn])
 
     def stacks(rows: FloatArray) -> Iterator[tuple[FloatArray, BoolArray]]:
-        """Yield matrices and masks for blocks of resamples."""
+        """Yield correlation matrices, and masks of varying items, for blocks of resamples."""
         step = max(1, _STACK_BYTES // (8 * k * k))
         for start in range(0, len(rows), step):
             part = rows[start : start + step]

@@ -199,7 +199,7 @@ def omega_numbers(
     varying: BoolArray | None = None,
     flip: bool = True,
 ) -> FloatArray:
-    """Return, for many solutions, coefficients (1), and (2) by group factor (b, 7 + 3 m)."""
+    """Return the coefficients of equation (1), then of (2) by group factor (b, 7 + 3 m)."""
     if flip:
         keys = np.where(hierarchies.general < 0.0, -1.0, 1.0)
         hierarchies, matrices = (

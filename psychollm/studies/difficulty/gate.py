@@ -204,7 +204,7 @@ class GateFit(Study, Result):
         return exhibit(Findings(items=(*found, always)), self, smallest, by="of_gate")
 
     def _beside(self, risks: Estimate, rival: str, smallest: float) -> Finding:
-        """Return the comparison of the gate with another rule at equal coverage."""
+        """Compare the risk of the gate with the risk of another rule at equal coverage."""
         lead = risks.difference("gate", rival)
         shown = outcome(lead.interval, smallest=smallest)
         share = self.coverage.value[self.coverage.labels.index(OWN)]

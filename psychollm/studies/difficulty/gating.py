@@ -86,7 +86,7 @@ class _Goal:
 
     @staticmethod
     def _between(p: FloatArray, last: int) -> float:
-        """Return the midpoint of p[last] and the next value, a threshold robust to changes."""
+        """Return the midpoint of p[last] and the next value, to tolerate small changes."""
         return float(0.5 * (p[last] + p[last + 1])) if last + 1 < p.size else 0.0
 
 

@@ -262,7 +262,7 @@ def difficulty(
 def _by_length(
     questions: Questions, y: FloatArray, fold: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Predict scores from the numbers of letters and words, and from the mean of fitted scores."""
+    """Predict scores from the numbers of letters and words, and from the mean training score."""
     table = np.column_stack([np.ones(y.size), surface_table(questions.texts)[:, :2]])
     length, means = np.empty(y.size), np.empty(y.size)
     for fit_on, own in parts(fold):

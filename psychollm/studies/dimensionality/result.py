@@ -62,7 +62,7 @@ class PlainSpectrum(Result):
     congruence : float
         Tucker's congruence of `second_loadings` with the second component of the replicates.
     null_congruence : float
-        Median congruence of single replicates with the second component of the replicates, for
+        Median congruence of each replicate's second component with their main direction, for
         comparison.
     sensitivity : Sensitivity
         Number of pairs with an empty cell, and proportions of variance under every continuity
@@ -166,7 +166,7 @@ class Dimensionality(Study, Result):
     labels: tuple[Hashable, ...]  # k
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the verdict, the tests that decide it, and the plain spectrum."""
+        """Return the verdict, the tests that decide it, and the tetrachoric eigenvalues."""
         evidence = self.evidence
         left_out = (f"excluded: {model!r}, {why}" for model, why in self.excluded.items())
         rules = (f"{rule:<26}{count:>3}" for rule, count in self.factors_by_rule.items())
@@ -390,7 +390,7 @@ def _pairs(result: Dimensionality) -> str:
 
 
 def _spectrum(result: Dimensionality) -> Finding:
-    """Return the finding on the plain spectrum, which depends on the continuity correction."""
+    """Return the finding on the eigenvalues, which depend on the continuity correction."""
     plain = result.spectrum
     bend = plain.quadratic_r2
     low, high = np.nanquantile(bend.draws, [0.05, 0.95])

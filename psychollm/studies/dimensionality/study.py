@@ -140,8 +140,9 @@ def dimensionality(
         Whether to count the factors of the models (rows), with questions as units, or of the
         questions (columns), with models as units.
     empty_cells, missing : str
-        Treatment of empty cells and of missing answers in the plain spectrum (see `tetrachoric`).
-        `empty_cells` and `missing` do not affect the verdict on the number of factors.
+        Treatment of empty cells and of missing answers in the eigenvalues of `spectrum` (see
+        `tetrachoric`). `empty_cells` and `missing` do not affect the verdict on the number of
+        factors.
     n_null : int
         Number of replicates of each null distribution. With 499 replicates, a p-value of .05 has a
         Monte Carlo error of .01.

@@ -177,7 +177,7 @@ def _alike(groups: tuple[tuple[Hashable, ...], ...]) -> str:
 
 
 def _second(evidence: Evidence) -> str:
-    """Return the evidence on the second component of the plain spectrum in words."""
+    """Describe the evidence on the second eigenvalue of the tetrachoric correlations."""
     # Omit the proportion of total variance: the verdict reports the proportion of latent variance.
     share = "the second eigenvalue"
     if evidence.p_second is None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MonitoringLink(Study, Result):
-    """Rank correlation of capability and the pass rate on uncovered events, over models.
+    """Rank correlation, over models, of capability and the pass rate on events without a rule.
 
     Examples
     --------

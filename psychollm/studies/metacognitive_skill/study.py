@@ -389,7 +389,7 @@ def metacognitive_skill(
 
 
 def _shown(table: Any, coder: Hashable | None, baseline: Hashable, threshold: int) -> pd.DataFrame:
-    """Return traces of models or people with a column that marks shown behaviours."""
+    """Return traces of models or people, with a column for whether a behaviour was shown."""
     frame = as_frame(table)
     if "code" not in frame.columns:  # people may have given answers only, without traces
         return frame

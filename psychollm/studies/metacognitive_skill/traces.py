@@ -183,7 +183,7 @@ class Panel:
         *cases: tuple[BoolArray, Reason],
         scale: float = 1.0,
     ) -> Estimate:
-        """Estimate a ratio of sums (1), with the percentile interval of its draws."""
+        """Estimate the ratio of two sums, equation (1), with a percentile interval."""
         return self.estimate(
             name, lambda of: scale * ratio(of(over), of(under)), self.size(under), *cases
         )

@@ -245,7 +245,7 @@ def _part(
     shares: bool,
     level: float,
 ) -> PeopleScore:
-    """Return estimates of all models; `average` is the mean of models minus people."""
+    """Return estimates of all models; `average` is their mean difference from people."""
 
     def estimate(name: str, each: Sequence[tuple[Any, ...]], labels: Labels) -> Estimate:
         value, se, bounds, n, flags = zip(*each, strict=True) if each else ((),) * 5

@@ -261,7 +261,7 @@ def beside_tables(
     clusters: Any = None,
     level: float,
 ) -> BesidePeople:
-    """Compare people with tables (models, questions), each with the column of people's scores."""
+    """Compare people with tables of models; each table names the column of people's scores."""
     codes = None if clusters is None else cluster_codes(clusters, questions)
     given = as_frame(people) if _is_table(people) else people
     held = [name for name, (_, value) in models.items() if value in getattr(given, "columns", ())]

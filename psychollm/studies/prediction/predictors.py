@@ -1,11 +1,11 @@
 r"""Predictors of missing answers, and their stacked combination.
 
 Each predictor returns a logit for every cell of a table with missing data. The simplest predictor
-is the item mean. The Rasch model has normal distributions of abilities and of difficulties. The
-2PL (`psychollm.fit_irt`) is averaged over the posterior of each ability, and item means replace
-its undefined estimates. Graded scores and very large tables are predicted without the 2PL. The
-multidimensional logistic model (`psychollm.irt.logistic_factors`) is fitted with and without side
-information.
+is the item mean. The Rasch model has normal distributions of abilities and of difficulties.
+Predictions of the 2PL (`psychollm.fit_irt`) are averaged over the posterior of each ability. Item
+means are used where the 2PL has no estimate. Graded scores and very large tables are predicted
+without the 2PL. The multidimensional logistic model (`psychollm.irt.logistic_factors`) is fitted
+with and without side information.
 
 The resemblance predictor uses the residuals of similar models. Equation (1) defines the similarity
 w of models i and k and the logit h, with D the residuals of the largest factor model and V the
@@ -101,7 +101,7 @@ def expit(x: FloatArray) -> FloatArray:
 
 
 def _means(table: FloatArray) -> FloatArray:
-    """Return the mean of each question after adding two average answers (n, m)."""
+    """Return question means, shrunk as if two average answers were added (n, m)."""
     there = np.isfinite(table)
     mean = (np.nansum(table, axis=0) + 2.0 * table[there].mean()) / (there.sum(axis=0) + 2.0)
     return np.broadcast_to(mean, table.shape).copy()

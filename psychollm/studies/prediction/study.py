@@ -342,7 +342,7 @@ class _Folds:
         return self.values[self.rows, self.columns]
 
     def cells(self, predictors: Predictors) -> Logits:
-        """Return each predictor's logits of answers that were held out singly (answers,)."""
+        """Return logits by predictor; each fold holds out single answers (answers,)."""
         found: Logits = {}
         for fold in range(self.n):
             out = self.cell == fold

@@ -461,7 +461,7 @@ def _overclaimed(claimed: FloatArray, truth: FloatArray) -> float:
 
 
 def _lowered(kinds: FloatArray, shift: float) -> FloatArray:
-    """Lower the probability of any fault, keeping the proportions of the faults."""
+    """Lower the total probability of a fault, keeping the proportions among faults."""
     if shift == 0.0:
         return kinds.copy()
     sound = kinds[:, 0] / (kinds[:, 0] + (1.0 - kinds[:, 0]) * np.exp(-shift))

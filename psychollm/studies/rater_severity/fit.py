@@ -123,7 +123,7 @@ class Population:
 
     @classmethod
     def of(cls, facets: Facets, layout: Layout, *, drift_of_all: bool) -> "Population":
-        """Return the population of raters; mean drift is fixed if objects may drift instead."""
+        """Return the population of raters; mean drift is 0 unless `drift_of_all` is set."""
         kinds: dict[str, list[IntArray]] = {}
         for name in layout.names:
             block = layout.block(name)

@@ -226,7 +226,7 @@ def _searched(days: FloatArray) -> FloatArray:
 
 
 def _places(z: FloatArray, chosen: IntArray | None, of: IntArray, count: int) -> IntArray:
-    """Return the cut date of each unit; a searched date is common to the lineage."""
+    """Return each unit's index of its cut date; units of a lineage share a searched date."""
     if chosen is not None:
         return np.maximum(chosen, 0)
     best = np.where(np.isnan(z[:count]), np.inf, z[:count]).argmin(axis=1)
@@ -245,7 +245,7 @@ def _change(
     *,
     searched: bool,
 ) -> DateChange:
-    """Return the changes of some units, NaN with a reason if untested."""
+    """Return the changes of the units in `rows`; untested units have NaN and a reason."""
     value, interval, raw, sides = zip(
         *(breaks.fitted(row, int(place[row]), level) for row in rows), strict=True
     )

@@ -9,9 +9,9 @@ Model m says yes if :math:`Y^*` exceeds zero, and is correct if :math:`A^*` exce
 Here, f is the common factor of the question, and e and u are standard normal. Because a(f) is a
 cubic polynomial, correctness may depend on f in many ways. If confidence predicts correctness
 through the common factor alone, :math:`\rho = 0`: confidence and correctness are independent
-*given f*. The factor is not observed, and the error of an estimate of f would leave confidence and
-correctness dependent. Therefore, the likelihood, equation (2), integrates f out over its posterior
-given the answers of all *other* models.
+*given f*. The factor is not observed. Given an estimate of f instead of f, confidence and
+correctness would remain dependent because of the error of the estimate. Therefore, the likelihood,
+equation (2), integrates f out over its posterior given the answers of all *other* models.
 
 .. math:: L = \prod_q \sum_k w_{qk}\, \Phi_2\big(\pm(c + d f_k), \pm a(f_k); \pm\rho\big),
           \qquad w_{qk} \propto \varphi(f_k) \prod_{j \ne m} P(Y_{jq} \mid f_k).          \quad (2)

@@ -237,7 +237,7 @@ def _factors(
     rng: np.random.Generator,
     work: Bootstrap,
 ) -> Dimensionality:
-    """Test the dimensionality of the models with varying answers."""
+    """Test how many factors the models have; omit models that cannot be correlated."""
     varying = [model for model in said.models if model not in uncorrelated]
     if len(varying) < LEAST_MODELS:
         why = [f"{model!r}: {reason}" for model, reason in uncorrelated.items()]

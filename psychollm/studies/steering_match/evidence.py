@@ -67,7 +67,7 @@ class Scoring:
     ties: Ties
 
     def held_out(self, grid: Grid) -> tuple[Answers, Answers]:
-        """Return held-out answers at strengths chosen for agreement, and for kappa."""
+        """Return two sets of held-out answers, at strengths chosen for agreement and for kappa."""
         return held_out_answers(grid, self.profiles, self.halves, ties=self.ties)
 
     def headlines(

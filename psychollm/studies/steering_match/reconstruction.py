@@ -1,8 +1,8 @@
 """Answers reproduced from one strength per target, and baselines.
 
-A reconstruction is a row of answers per target. The agreement and kappa of a reconstruction are
-ratios of sums over questions, so one matrix product gives the values of all resamples of
-questions.
+A reconstruction has one row of answers for each target. The agreement and kappa of a
+reconstruction are ratios of sums over questions, so one matrix product gives the values of all
+resamples of questions.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from psychollm.studies.steering_match.grid import (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Answers:
-    """Answers reproduced for the targets, summed over splits."""
+    """Counts of reproduced answers for each target and question, summed over splits."""
 
     name: str
     hits: FloatArray  # (targets, questions) number of agreements with the target

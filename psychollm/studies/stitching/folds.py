@@ -59,7 +59,7 @@ class HeldOut:
         return float(np.clip(np.exp(log), *_BOUNDS))
 
     def coverage(self, widen: float) -> float:
-        """Return the proportion of scores within their scaled intervals."""
+        """Return the proportion of scores in their intervals, widened by the factor `widen`."""
         bounds = self.value[:, None] + widen * (self.interval - self.value[:, None])
         inside = (bounds[:, 0] <= self.score) & (self.score <= bounds[:, 1])
         return float(inside.mean()) if inside.size else np.nan

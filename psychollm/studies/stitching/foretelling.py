@@ -106,7 +106,7 @@ class Foreteller:
         )
 
     def updated(self, known: Known, benchmarks: IntArray, scores: FloatArray) -> Known:
-        """Return the distribution given some scores, by Newton steps on the quasi-likelihood."""
+        """Return the distribution of abilities and curves given some scores, by Newton steps."""
         k = self.scale.n_abilities
         b, q = self.scale.curves.shape
         at = k + np.arange(b * q).reshape(b, q)[benchmarks]

@@ -267,7 +267,7 @@ def _climb(start: Scale, scores: ScoreTable, tolerance: float, most: int) -> Sca
 
 
 class _Fit:
-    """State of the fit; EM updates abilities with curves, and variance parameters, in turn."""
+    """State of the fit; EM alternates between abilities with curves, and variance parameters."""
 
     def __init__(self, start: Scale, scores: ScoreTable) -> None:
         self.known = scores.known

@@ -52,7 +52,7 @@ def _by_voter(votes: Votes, values: FloatArray) -> FloatArray:
 def _at(
     votes: Votes, state: State, parts: tuple[FloatArray, FloatArray], effects: FloatArray
 ) -> tuple[Terms, FloatArray]:
-    """Return the terms of the votes at given effects of voters, and the discrimination."""
+    """Return each vote's terms and discrimination at given effects of voters."""
     delta, added = parts
     nu = state.phi[-1]
     if not votes.n_voters:
@@ -153,7 +153,7 @@ def _square(column: csr_array) -> FloatArray:
 
 
 def swept_of(votes: Votes, state: State, at: Here) -> tuple[csr_array, ...]:
-    """Return factors (parameters, voters) whose squares are the information lost to effects."""
+    """Return matrices F (parameters, voters); the sum of F F' is the information lost."""
     if not votes.n_voters:
         return ()
     one, design = at.terms, votes.scaled(at.slope)

@@ -2,9 +2,9 @@ r"""Variation of strengths between prompts.
 
 The fit averages over prompts, so its strengths describe the wins over all prompts. These strengths
 are closer to zero than the strengths on a typical prompt. On each prompt, the strength of a model
-deviates from its typical strength with standard deviation :math:`\sigma`. Equation (1) is the
-expected product of the scores of two votes v and v' on the same prompt, with :math:`s_v` the score
-of vote v in the strengths, and :math:`w_v` its information.
+deviates from its typical strength with standard deviation :math:`\sigma`. Let :math:`s_v` be the
+score of vote v with respect to the strengths, and :math:`w_v` its information. For two votes v and
+v' on the same prompt, equation (1) gives the expected product of their scores.
 
 .. math:: E[s_v' s_{v'}] = \sigma_f^2 \operatorname{tr}(L_v L_{v'}).                      \quad (1)
 

@@ -43,7 +43,7 @@ class Votes:
 
     @property
     def n_parameters(self) -> int:
-        """Number of strengths, deviations of kinds, and covariates."""
+        """Number of parameters: strengths, deviations of kinds of voters, and covariates."""
         return int(self.k * (1 + self.n_own) + self.x.shape[1])
 
     @cached_property
@@ -140,7 +140,7 @@ class State:
     spread: FloatArray  # (1 + own,) SD of strengths, and of each kind's deviations
 
     def of(self, part: Part) -> "State":
-        """Return the state of a part of the votes, which shares memory with the whole state."""
+        """Return the state for a part of the votes; its arrays share memory with this state."""
         return State(
             phi=self.phi,
             effects=self.effects[part.voters],
