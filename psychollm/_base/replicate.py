@@ -187,7 +187,7 @@ class _Direct:
 
 
 class _Parcels:
-    """Maker of joblib calls for other processes; each process receives the function only once."""
+    """Callable that creates joblib calls for other processes; each receives the function once."""
 
     __slots__ = ("_client", "_payload", "_token")
 

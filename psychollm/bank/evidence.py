@@ -199,7 +199,7 @@ class Evidence:
 
     @classmethod
     def of(cls, state: Any) -> "Evidence":
-        """Return the evidence from data that `state` returned."""
+        """Restore the evidence from the data that `state` returned."""
         spent = [-np.inf if one is None else one for one in state["spent"]]
         top, start, end = state["best"]
         return cls(

@@ -106,7 +106,7 @@ def draft(
 
 
 def adopt(store: Store, model: str) -> list[Batch]:
-    """Take over the batches of a model that no running process owns."""
+    """Take over a model's batches that no running process owns."""
     moment = time.time()
     with store.writing() as db:
         rows = db.execute(

@@ -222,7 +222,7 @@ def _degrees(df: Any, m: int) -> FloatArray:
 
 
 def _statistic(value: FloatArray, se: FloatArray, tested: BoolArray, df: FloatArray) -> FloatArray:
-    """Return the statistics, transformed to the scale of the maximum by equation (2)."""
+    """Return the statistics on the scale of the maximum statistic, by equation (2)."""
     z = np.full(value.size, np.nan)
     t, few = np.abs(value[tested]) / se[tested], np.isfinite(df[tested])
     nu = df[tested][few]

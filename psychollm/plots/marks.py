@@ -72,7 +72,7 @@ def keep_box(
 
 
 def keep_row(ax: "Axes", y: float, text: str, *models: Any) -> None:
-    """Store the mark of a row over the whole width of the axes."""
+    """Store a mark that covers a row over the whole width of the axes."""
     _keep(ax, "row", [[0.0, y - 0.5], [0.0, y + 0.5]], text, models)
 
 

@@ -37,7 +37,7 @@ def plot_second_factor(
     names: Sequence[object] | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw second loadings against thresholds, with the 90 % range under each null distribution.
+    """Draw second-factor loadings against thresholds, with 90 % ranges under null hypotheses.
 
     The sign of a component is arbitrary. Each replicate gets the sign that agrees best with the
     data. This slightly shifts null loadings towards the observed loadings.

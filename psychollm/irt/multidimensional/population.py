@@ -174,7 +174,7 @@ class SeveralAbilities:
         return Posterior(theta, share, value), score.reshape(points.shape), there.modes
 
     def expected(self, points: FloatArray, centre: FloatArray) -> Expected[Self]:
-        """Return the information that abilities contain about items at `points` (S, J, m + 1)."""
+        """Return gradients for items at `points` (S, J, m + 1), with abilities integrated out."""
         posterior, score, modes = self.posterior(points, centre)
         frequency = self.patterns.frequency / self.patterns.frequency.sum()
         each = posterior.mean

@@ -224,7 +224,7 @@ def _of_ratings(
 
 @dataclass(frozen=True, slots=True)
 class _Rated:
-    """One-factor solution for ratings in one resample, for the items that vary."""
+    """One-factor solution of one resample of ratings, for items that vary."""
 
     kept: IntArray
     loadings: FloatArray

@@ -102,7 +102,7 @@ def _column(values: Any) -> FloatArray:
 
 
 def label_features(labels: Labels) -> FloatArray:
-    """Return the first components of the n-grams of labels (labels, features)."""
+    """Return principal components of the weighted n-grams of labels (labels, features)."""
     if not all(isinstance(label, str) for label in labels):
         return np.empty((len(labels), 0))
     runs = [_runs(str(label)) for label in labels]

@@ -1,4 +1,4 @@
-r"""Marginal likelihood of ratings of objects of different quality, by raters of different style.
+r"""Marginal likelihood of ratings, where objects differ in quality and raters in style.
 
 Equation (1) is the linear predictor of rater i for object j.
 

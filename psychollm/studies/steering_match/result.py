@@ -52,7 +52,7 @@ class SteeringMatch(Study, Result):
     matches : mapping of str to BestStrengths
         Best strengths by "agreement", by "kappa" and, where log odds are known, by "likelihood".
     criterion : str
-        Criterion of the best strengths in all other results.
+        Criterion that selects the best strengths for all other results.
     at_best : Reconstruction
         Reconstruction at the best strength, in sample (biased upwards).
     held_out, held_out_for_kappa : Reconstruction

@@ -1,11 +1,11 @@
-"""Tables of scores (text, Parquet or JSONL) that no known tool has written.
+"""Tables of scores (text, Parquet or JSONL) that no supported tool has written.
 
 The columns `question` and `score`, or others with common names, are required. Without a column
 `model`, the file name is the name of the model. The columns `task`, `repeat`, `scorer`, `filter`,
 `error`, `confidence` and `content` (of the question) are optional. If the columns of a file have
 other names, the caller maps the roles to columns. A file without columns of questions and scores
 is taken for a wide table, with a row per model and a column per question, or its transpose
-(`psychollm.data.readers.wide`). Without a column `task`, the task has no name when the file is
+(`psychollm.data.readers.wide`). Without a column `task`, the task remains unnamed when the file is
 read.
 """
 
