@@ -77,7 +77,7 @@ class ItemModel:
     def predicted(
         self, theta: FloatArray, spread: FloatArray, scores: FloatArray | None = None
     ) -> FloatArray:
-        """Return prediction (2) of each question (J,), made without the model's score on it."""
+        """Return predictions of questions (J,), equation (2), without the model's score on each."""
         chance = np.empty(len(self.items))
         if scores is None:
             scores = np.full(len(self.items), np.nan)
@@ -92,7 +92,7 @@ class ItemModel:
 def item_model(
     scores: FloatArray, n_dimensions: int, domain: IntArray, start: FloatArray | None = None
 ) -> tuple[ItemModel, FloatArray]:
-    """Fit model (1) to scores (models, questions); return the model and abilities (models, K).
+    """Fit equation (1) to scores (models, questions); return model and abilities (models, K).
 
     Missing scores are NaN. Domains (questions,) are numbered from 0. Initial abilities reduce the
     number of iterations.

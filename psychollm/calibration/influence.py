@@ -18,7 +18,7 @@ a scale on which the statistic is nearly normal, so that it does not exceed the 
 statistic:
 
 * ``"log odds"`` for areas and F-scores, ``"Fisher z"`` for coefficients between -1 and 1;
-* ``"proportion"``: Wilson's interval with the number of trials that gives the variance (1);
+* ``"proportion"``: Wilson's interval, with the number of trials from the variance in equation (1);
 * ``"log"`` for positive statistics, ``"real"`` for unbounded ones.
 
 If the value of a statistic is at a bound, its variance is zero, and the caller provides the number

@@ -96,7 +96,7 @@ def effective_shares(member: IntArray, correlation: FloatArray) -> FloatArray:
 
 
 def corrected_sums(sums: FloatArray, shares: FloatArray) -> FloatArray:
-    """Return the sums over clusters, scaled so that their squares sum to the variance (1)."""
+    """Return cluster sums, scaled so that their squares sum to the variance in equation (1)."""
     # Shapes: sums, shares (..., clusters).
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(shares < 1.0, sums / np.sqrt(1.0 - shares), np.nan))

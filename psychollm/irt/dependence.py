@@ -57,7 +57,7 @@ def residuals_of(fit: IRTFit, codes: IntArray, abilities: FloatArray) -> Residua
 def family_correlations(
     fit: IRTFit, found: Residuals, member: IntArray, weights: FloatArray
 ) -> FloatArray:
-    """Return the residual correlation within each family from (2); 0 for one-member families."""
+    """Return each family's residual correlation by equation (2); 0 for one-member families."""
     n_families, n = int(member.max()) + 1, member.size
     inside = np.eye(n_families)[member]  # (N, F)
     own, slopes = found

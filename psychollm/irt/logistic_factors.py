@@ -161,7 +161,7 @@ def fit_logistic_factors(
     columns: FloatArray | None = None,
     rng: np.random.Generator | int | None = None,
 ) -> LogisticFactors:
-    """Fit model (1) to a table (rows, columns) of answers between 0 and 1; NaN means missing.
+    """Fit equation (1) to answers (rows, columns) between 0 and 1; NaN means missing.
 
     `rows` (rows, p) and `columns` (columns, q) are features of rows and columns. Features should
     have mean 0 and a root mean square of about 1. Rows and columns may have no answers. `rng` is

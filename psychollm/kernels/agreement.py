@@ -52,7 +52,7 @@ def rank_disagreement(
     ranks: FloatArray,
     out: FloatArray,
 ) -> None:
-    """Fill `out` (resamples,) with sums of ordinal disagreement (2) over weighted units."""
+    """Fill `out` (resamples,) with weighted sums of ordinal disagreement, equation (2)."""
     # `ranks` (resamples, categories) holds the midranks (1); entries `start[u]` to `start[u + 1]`
     # hold the categories of unit u and how often each was given.
     for row in range(counts.shape[0]):

@@ -223,7 +223,7 @@ def swept_gaps(
     sums: FloatArray,
     bins: IntArray,
 ) -> None:
-    """Fill `sums` with the sums (1) of the bins chosen by the sweep, `bins` with their number."""
+    """Fill `sums`, equation (1), for the bins of the sweep, and their number in `bins`."""
     # `level` numbers the distinct confidences consecutively; groups with equal confidence have the
     # same level. `sums` (3, resamples, most bins) receives gap sums, sizes and hits; `bins` is
     # (resamples,).

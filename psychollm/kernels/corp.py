@@ -79,7 +79,7 @@ def _close(hits, size, top, open_hits, open_size):
 
 @njit
 def isotonic_shares(correct: FloatArray, wrong: FloatArray, out: FloatArray) -> None:
-    """Fill `out` (resamples, groups) with isotonic fits (2) of tallies (resamples, groups)."""
+    """Fill `out` with isotonic fits, equation (2), of tallies (resamples, groups)."""
     # The fit is NaN at confidences without an answer.
     groups = correct.shape[1]
     hits, size = np.empty(groups), np.empty(groups)

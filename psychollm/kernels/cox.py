@@ -295,7 +295,7 @@ _TOLERANCE = 1e-9
 
 @njit
 def _bound(data, best, top, which, others, penalty, reach):
-    """Return the bound (2) of coefficient `which`, with the likelihood maximised over `others`."""
+    """Return the bound of coefficient `which`, equation (2), maximised over `others`."""
     # `reach` is a pair: the signed distance from the estimate to the bound (computed as if the
     # profile were a parabola), and z.
     step, z = reach

@@ -191,7 +191,7 @@ def _slope_and_curvature(theta, slopes, precision, work, gradient, curvature):
 
 @njit
 def _climb(mode, items, answers, prior, work, heights, root):
-    """Move `mode` to the maximum of (1), and fill the Cholesky factor of the curvature there."""
+    """Move `mode` to the maximum of equation (1); fill the Cholesky factor of the curvature."""
     # The function returns the maximum and the logarithm of the factor's determinant.
     size = mode.size
     gradient, step = np.empty(size), np.empty(size)

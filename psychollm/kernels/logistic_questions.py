@@ -136,7 +136,7 @@ def node_distance(spread, sd):
 
 @njit
 def _near_mode(own, table, known, sd, at):
-    """Evaluate a question near its mode; return the point, the log integrand and s of (1)."""
+    """Evaluate a question near its mode; return point, log integrand and s of equation (1)."""
     before, low, high, near = math.inf, -math.inf, math.inf, False
     for left in range(STEPS, 0, -1):
         log = _question(own, table, known, sd * at) - 0.5 * at * at

@@ -53,7 +53,7 @@ def _cell(low: float, high: float) -> float:
 def _branch(
     mean: float, edge: float, cuts: FloatArray, counts: FloatArray, parts: FloatArray
 ) -> float:
-    """Return the log-likelihood (1) for one response and class; fill `parts` with derivatives."""
+    """Return equation (1) for one response and class; fill `parts` with its derivatives."""
     # `counts` (ratings,) are in increasing order of the rating, `cuts` (ratings - 1,) are above
     # `edge`. The rows of `parts` (3, ratings) are filled with the gradient, the diagonal of the
     # Hessian, and its first off-diagonal.

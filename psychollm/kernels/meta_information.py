@@ -37,7 +37,7 @@ def _x_log_x(x: float) -> float:
 
 @njit
 def _mean_spread(n: int, first: int, size: int, logs: FloatArray) -> float:
-    """Return L(n_g) - E[L(x) + L(n_g - x)] for hypergeometric x, summed from its mode by (2)."""
+    """Return L(n_g) - E[L(x) + L(n_g - x)] for hypergeometric x, summed by equation (2)."""
     low, high = max(0, size - (n - first)), min(size, first)
     mode = min(max((size + 1) * (first + 1) // (n + 2), low), high)
     total, mean = 1.0, logs[mode] + logs[size - mode]

@@ -157,7 +157,7 @@ def _proposal(z, gradient, information, damping, step, proposed):
 
 @njit
 def fit_pairwise(counts, tau, rate, loading, tolerance, max_steps):
-    """Maximise the log-likelihood (1) over loadings, in place; return (value, steps, status)."""
+    """Maximise equation (1) over loadings, in place; return (value, steps, status)."""
     # `counts` is (joint, yes, n), each (k, k). `tolerance` bounds the last change of z.
     k = loading.size
     z, proposed, trial, step = np.arctanh(loading), np.empty(k), np.empty(k), np.empty(k)

@@ -410,7 +410,7 @@ def _split(
 
 
 def _whitened(x: FloatArray, yes: BoolArray, difference: FloatArray, gamma: float) -> FloatArray:
-    """Return the difference of means times the inverse of the shrunk covariance, as in (2)."""
+    """Return the difference of means times the inverse shrunk covariance, as in equation (2)."""
     within = np.concatenate([x[group] - x[group].mean(axis=0) for group in (yes, ~yes)])
     n, width = len(within), x.shape[1]
     sphere = gamma * (within**2).sum() / (n * width)

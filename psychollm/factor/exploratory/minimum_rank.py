@@ -100,7 +100,7 @@ def _weights(reduced: FloatArray, n_factors: int) -> FloatArray:
 def _on_tangent(
     matrix: FloatArray, psi: FloatArray, weights: FloatArray, barrier: float
 ) -> tuple[FloatArray, int]:
-    """Minimise the function (2) by Newton's method; return uniquenesses and number of steps."""
+    """Minimise equation (2) by Newton's method; return uniquenesses and number of steps."""
     for step in range(MAX_STEPS):
         try:
             inverse = np.linalg.inv(matrix - np.diag(psi))

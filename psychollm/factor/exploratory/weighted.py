@@ -146,7 +146,7 @@ def weigh_jointly(weights: FloatArray, k: int) -> Weigh:
 def weighted_factors(
     correlation: FloatArray, weigh: Weigh, starts: FloatArray, low: float
 ) -> WeightedFactors:
-    """Minimise the discrepancy (1) from eight of the `starts` (n, k, m), or more if needed."""
+    """Minimise equation (1) from eight of the `starts` (n, k, m), or from more if needed."""
     from scipy.optimize import minimize
 
     shape, reach = starts.shape[1:], np.sqrt(1.0 - low)

@@ -248,7 +248,7 @@ def with_scales(layout: Layout, full: FloatArray) -> FloatArray:
 
 
 def moments(shape: Shape, row: FloatArray) -> FloatArray:
-    """Return standardised thresholds and correlations (1) of one group (t + k (k - 1) / 2,)."""
+    """Return a group's standardised thresholds, and its correlations by equation (1)."""
     part, item = unpack(shape, row), shape.item_of_threshold
     mean = part.intercepts + part.loadings @ part.means
     between = part.loadings @ part.covariance @ part.loadings.T

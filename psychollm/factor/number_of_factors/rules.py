@@ -2,8 +2,8 @@ r"""Rules for the number of factors that need only a correlation matrix.
 
 * Minimum average partial (MAP): the m with the smallest mean squared partial correlation after m
   principal components.
-* Very simple structure (VSS): the m with the largest fit (1). The matrix S keeps only the c
-  largest varimax loadings of each variable, and the sums include the diagonal, as in psych.
+* Very simple structure (VSS): the m with the largest fit in equation (1). The matrix S keeps only
+  the c largest varimax loadings of each variable, and the sums include the diagonal, as in psych.
 
 .. math:: 1 - \frac{\sum_{ij} (r_{ij} - (SS^\top)_{ij})^2}{\sum_{ij} r_{ij}^2}            \quad (1)
 

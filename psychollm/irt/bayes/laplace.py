@@ -89,7 +89,7 @@ class Resampled:
 
 
 def find_mode(target: Target, near: Mode | None = None) -> Mode:
-    """Alternate between the mode of x given h and the mode of h in (1) until both converge."""
+    """Alternate between the modes of x given h and of h, equation (1), until both converge."""
     structure = target.structure
     x, h = _start(target), np.log(0.6 * structure.scales)
     if near is not None:

@@ -159,7 +159,7 @@ def _sparse(mask: object) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """Terms of the prior (1): A, m and SDs; an SD is fixed (index -1) or exp of an entry of h."""
+    """Terms A, m and SDs of equation (1); an SD is fixed (index -1) or exp of an entry of h."""
 
     a: FloatArray  # (P, P)
     m: FloatArray  # (P,)

@@ -205,7 +205,7 @@ def _free(slopes: FloatArray, present: BoolArray, *, tied: bool) -> FloatArray:
 
 
 def _quadratic(gap: FloatArray, covariance: FloatArray, slopes: FloatArray) -> float:
-    """Return the quadratic form of (1) divided by n; NaN if the covariance is singular."""
+    """Return equation (1) divided by n; NaN if the covariance is singular."""
     scale = 1.0 / np.sqrt(np.maximum(np.diagonal(covariance), 1e-300))
     try:
         factor = cho_factor(covariance * scale * scale[:, None], lower=True)

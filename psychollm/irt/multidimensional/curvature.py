@@ -127,7 +127,7 @@ def _complete(problem: Problem, point: Point) -> tuple[FloatArray, FloatArray, B
 
 
 def _of_correlations(problem: Problem, point: Point) -> FloatArray:
-    """Return the information (2) about the correlations, plus the information of the prior."""
+    """Return the information on correlations, equation (2), plus the information of the prior."""
     m, n = problem.dimensions, problem.frequency.sum()
     inverse = np.linalg.inv(point.place.correlation)
     second = n * point.moments(problem.frequency)[1]

@@ -44,7 +44,7 @@ def constant_of(link: Link) -> float:
 def standardised(
     table: FloatArray, correlation: FloatArray, link: Link
 ) -> tuple[FloatArray, FloatArray]:
-    """Convert slopes and intercepts (J, m + 1) to loadings (J, m) and thresholds (J,) by (1)."""
+    """Convert slopes and intercepts (J, m + 1) to loadings (J, m) and thresholds (J,)."""
     slopes = table[:, :-1]
     explained = np.einsum("jk,kl,jl->j", slopes, correlation, slopes)
     size = np.sqrt(constant_of(link) ** 2 + explained)

@@ -166,7 +166,7 @@ class CellCounts:
 
     @property
     def expectation(self) -> FloatArray:
-        """Matrix of (1) for a balanced design with the given numbers of cells per level."""
+        """Matrix of equation (1) for a balanced design with given numbers of cells per level."""
         effects = self.design.effects
         return np.array(
             [
@@ -276,7 +276,7 @@ def pivotal_draws(
 
 
 def effective_freedom(scores: FloatArray, freedom: FloatArray) -> FloatArray:
-    """Return the degrees of freedom (4) of mean squares, reduced if scores are not normal."""
+    """Return the mean squares' degrees of freedom, equation (4), reduced for non-normal scores."""
     design = CrossedDesign(scores.shape)
     spread = {
         facet: _jackknife_variance(Profiles.of(scores, axis).left_out())

@@ -160,7 +160,7 @@ def _sizes(name: str, sizes: Sizes, own: int) -> list[int]:
 
 
 def _weights(facets: tuple[str, ...], design: tuple[int, int], fixed: str) -> FloatArray:
-    """Return weights (1) of the components in variances tau, delta and Delta (3, components)."""
+    """Return weights of components in variances tau, delta and Delta (3, components)."""
     n = {"model": 1, "item": design[0], "run": design[1]}
     weights = []
     for effect in effects_of(facets):

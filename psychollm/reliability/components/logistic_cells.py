@@ -107,7 +107,7 @@ def profiled_cells(sd: float) -> CellFunction:
 
 
 class CellTable(NamedTuple):
-    """Values, slopes and negative curvatures of f in (2) on a grid, for each pair (k, n)."""
+    """Values, slopes and negative curvatures of f in equation (2) on a grid, by pair (k, n)."""
 
     kinds: FloatArray  # (2, kinds) k and n
     values: FloatArray  # (kinds, points, 3)

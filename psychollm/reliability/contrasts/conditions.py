@@ -313,7 +313,7 @@ def _kendall(ranks: FloatArray, counts: FloatArray) -> FloatArray:
 
 
 def _resampled_epsilon(table: ConditionScores, options: Resampling, *, models: bool) -> FloatArray:
-    """Return epsilon squared (1) in resamples of models, or of scores within conditions."""
+    """Return epsilon squared, equation (1), in resamples of models or scores within conditions."""
     order = np.argsort(table.scores, kind="stable")
     scores, condition = table.scores[order], table.condition[order]
     start = np.flatnonzero(np.diff(scores, prepend=-np.inf))

@@ -256,7 +256,7 @@ def questions_needed(
 def _power(
     difference: float, se: float, df: float, *, alpha: float, absence: bool, pilot: float
 ) -> float:
-    """Return the probability (1) of detecting a difference or, for equivalence, excluding it."""
+    """Return the probability, equation (1), of detecting a difference, or of excluding it."""
     if se == 0.0:
         return 1.0 if difference != 0.0 else 0.0 if absence else alpha
     return chance(difference / se, df, alpha=alpha, absence=absence, pilot=pilot)

@@ -406,7 +406,7 @@ def _all_at_once(
 
 
 def _correlation(difference: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return Pearson's correlation over questions, by (1); NaN if a model's scores do not vary."""
+    """Return Pearson's correlation over questions; NaN if a model's scores do not vary."""
     with np.errstate(invalid="ignore", divide="ignore"):
         covariance = 0.5 * (first**2 + second**2 - difference**2)
         # If the scores of a model do not vary, its estimated covariances are rounding errors.

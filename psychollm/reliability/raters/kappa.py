@@ -183,7 +183,7 @@ def kappa_weights(weights: Any, ratings: Ratings) -> FloatArray:
 
 
 def kappa_of(tables: FloatArray, credit: FloatArray) -> FloatArray:
-    """Return kappa (1) of tables of counts (n, categories, categories); NaN where undefined."""
+    """Return kappa, equation (1), of tables (n, categories, categories); NaN where undefined."""
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = tables / tables.sum(axis=(1, 2), keepdims=True)
         # Losses are used instead of credits, so that agreement contributes exactly zero.

@@ -153,7 +153,7 @@ def _groups(predicted: FloatArray, inside: BoolArray) -> IntArray:
 
 
 def chances_of(unsure: FloatArray, n: float) -> FloatArray:
-    """Return inclusion probabilities (1) of n labels (questions,), proportional to `unsure`."""
+    """Return inclusion probabilities of n labels (questions,), proportional to `unsure`."""
     if n >= unsure.size:
         return np.ones(unsure.size)
     low, high = 0.0, n / unsure.min()

@@ -180,7 +180,7 @@ class Population:
     def with_spread(
         self, worth: Mapping[str, float], at: FloatArray, covariance: FloatArray, prior: Prior
     ) -> FloatArray:
-        """Return the covariance with the contribution (2) of estimated standard deviations."""
+        """Return the covariance, adding the contribution of estimated SDs, equation (2)."""
         total = covariance.copy()
         for kind, places in self.kinds.items():
             pull = np.zeros(at.size)
