@@ -77,7 +77,7 @@ class ItemModel:
     def predicted(
         self, theta: FloatArray, spread: FloatArray, scores: FloatArray | None = None
     ) -> FloatArray:
-        """Return predictions of questions (J,), equation (2), without the model's score on each."""
+        """Return predictions of questions (J,), equation (2), without the model's own scores."""
         chance = np.empty(len(self.items))
         if scores is None:
             scores = np.full(len(self.items), np.nan)

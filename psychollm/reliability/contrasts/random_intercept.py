@@ -180,7 +180,7 @@ class Reduced:
         return np.asarray((d / (1.0 + gamma[:, None] * d)).sum(axis=1) - n * falling)
 
     def _determinant(self, *, restricted: bool) -> tuple[FloatArray, int]:
-        """Return coefficients of gamma in the determinant of equation (2), and the divisor of Q."""
+        """Return gamma's coefficients in equation (2)'s determinant, and the divisor of Q."""
         design = self.design
         if restricted:
             return design.d, design.n - design.n_conditions
