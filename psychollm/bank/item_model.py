@@ -34,7 +34,7 @@ _LEAST_VARIANCE = 0.01  # smallest variance of an item population in any directi
 
 @dataclass(frozen=True, slots=True)
 class ItemModel:
-    """Intercepts and slopes of the items in model (1), with their posterior covariances."""
+    """Intercepts and slopes of the items in equation (1), with posterior covariances."""
 
     items: FloatArray  # (J, 1 + K)
     covariance: FloatArray  # (J, 1 + K, 1 + K)

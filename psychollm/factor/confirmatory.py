@@ -239,8 +239,8 @@ def confirmatory_factors(
     test : {"scaled_shifted", "satorra_bentler", "mean_variance", "standard"}
         Correction of the test statistic. ``"standard"`` is valid for ``estimator="wls"`` only.
     errors : {"robust", "standard"}
-        Kind of standard errors: the sandwich form (2), or ``"standard"`` errors, which are valid
-        only for a correct weight matrix.
+        Kind of standard errors: the sandwich form of equation (2), or ``"standard"`` errors, which
+        are valid only for a correct weight matrix.
     correlated : bool
         Whether the factors may correlate.
     residual_pairs : sequence of pairs of labels

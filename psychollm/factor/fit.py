@@ -144,7 +144,7 @@ def fit_indices(
 
 
 def rmsea_of(statistic: float, df: float, scale: float) -> tuple[float, FloatArray]:
-    """Return RMSEA (1) and its 90 % interval (2,); NaN without degrees of freedom."""
+    """Return RMSEA by equation (1) and its 90 % interval (2,); NaN without degrees of freedom."""
     if not (df > 0 and np.isfinite(statistic + scale)):
         return float("nan"), np.full(2, np.nan)
     rmsea = float(np.sqrt(max(statistic - df, 0.0) / (df * scale)))

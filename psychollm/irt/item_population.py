@@ -10,8 +10,8 @@ items have a multivariate t distribution with `FREEDOM` degrees of freedom. The 
 of this distribution maximise the marginal likelihood, with items integrated out. For slopes a far
 above :math:`\kappa`, the coordinates are log slope and minus difficulty, up to a constant;
 `psychollm.irt.item_coordinates` defines them for polytomous items. A change of unit or origin of
-abilities only shifts the coordinates (1), so that the prior does not affect the scale. Slopes may
-be negative: the slopes of miskeyed items are in the tail of the distribution.
+abilities only shifts the coordinates of equation (1), so that the prior does not affect the scale.
+Slopes may be negative: the slopes of miskeyed items are in the tail of the distribution.
 
 Each item model has its own population of item parameters. The mean of a population of fewer than
 `POPULATION` items is shrunk towards the means of the other models. The shrunk mean includes
@@ -19,11 +19,11 @@ Each item model has its own population of item parameters. The mean of a populat
 
 Abilities and items are integrated out in turn (variational EM). The posterior of an ability uses
 expected log-probabilities of the answers on a grid. The posterior of an item is normal in the
-coordinates (1), with mean and covariance from the expected gradient and curvature at sigma points.
-Each iteration ends by standardising abilities to mean 0 and SD 1. EM is slow if answers carry
-little information about an item. Every sixth iteration therefore extrapolates the population's
-mean and covariance by a Newton step. The step is shortened if the lower bound of the marginal
-likelihood has risen by less than `LEAST_GAIN` since the previous extrapolation.
+coordinates of equation (1), with mean and covariance from the expected gradient and curvature at
+sigma points. Each iteration ends by standardising abilities to mean 0 and SD 1. EM is slow if
+answers carry little information about an item. Every sixth iteration therefore extrapolates the
+population's mean and covariance by a Newton step. The step is shortened if the lower bound of the
+marginal likelihood has risen by less than `LEAST_GAIN` since the previous extrapolation.
 
 **These respondents define the scale**: their abilities have mean 0 and SD 1, and intervals apply
 to parameters on this scale. Intervals do not include the sampling error of respondents. For n

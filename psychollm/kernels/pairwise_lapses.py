@@ -195,7 +195,7 @@ def fit_pairwise_lapses(counts, rate, loading, lapses, scales, tolerance, max_st
 
 @njit
 def lapse_residuals(counts, rate, loading, lapses, expected, z):
-    """Fill joint yes rates (1) and standardised residuals (k, k) at loadings (k,)."""
+    """Fill joint yes rates of equation (1) and standardised residuals (k, k) at loadings (k,)."""
     # Residuals are (3) of `kernels.pairwise_likelihood`, and zero where a pair is uninformative.
     joint, _, n = counts
     expected[:], z[:] = 0.0, 0.0

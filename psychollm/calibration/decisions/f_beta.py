@@ -6,10 +6,10 @@ of correct answers. Then
 .. math:: F_\beta = \frac{(1 + \beta^2)\, TP}{\beta^2 C + Y}, \qquad
           \frac{1 + \beta^2}{F_\beta} = \frac{1}{P} + \frac{\beta^2}{R}.                 \quad (1)
 
-Here :math:`P = TP/Y` is precision, and :math:`R = TP/C` is recall. By (1), :math:`(1 + \beta^2) /
-F_\beta` of every model is a straight line in :math:`\beta^2`. The lower envelope of the models'
-lines gives the best model at each beta. The lines of two models cross at most once, at the beta
-given by equation (2).
+Here :math:`P = TP/Y` is precision, and :math:`R = TP/C` is recall. By equation (1), :math:`(1 +
+\beta^2) / F_\beta` of every model is a straight line in :math:`\beta^2`. The lower envelope of the
+models' lines gives the best model at each beta. The lines of two models cross at most once, at the
+beta given by equation (2).
 
 .. math:: \beta^2 = \frac{1/P_j - 1/P_i}{1/R_i - 1/R_j}.                                \quad (2)
 

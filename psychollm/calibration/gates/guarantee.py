@@ -2,7 +2,8 @@ r"""The lowest threshold of confidence with a guaranteed error rate.
 
 Let :math:`R(t)` be the error rate among answers with a confidence of at least t, in the population
 of questions. Of n observed answers with a confidence of at least t, e are wrong. The hypothesis
-:math:`R(t) > \alpha` is rejected if the upper Clopper-Pearson bound (1) is at most :math:`\alpha`.
+:math:`R(t) > \alpha` is rejected if the upper Clopper-Pearson bound of equation (1) is at most
+:math:`\alpha`.
 
 .. math:: U(e, n) = B^{-1}(1 - \delta;\ e + 1,\ n - e) \le \alpha.                        \quad (1)
 

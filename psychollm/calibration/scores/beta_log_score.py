@@ -1,7 +1,7 @@
 r"""Log score of a Beta prior: stated confidence defines a prior that the answers update.
 
 If a model states the confidence f, its accuracy at f has the prior :math:`\text{Beta}(\alpha,
-\beta)` with the parameters (1).
+\beta)` with the parameters of equation (1).
 
 .. math:: \alpha = c f + \tfrac12, \qquad \beta = c (1 - f) + \tfrac12.                \quad (1)
 

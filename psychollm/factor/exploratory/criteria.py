@@ -103,7 +103,7 @@ def oblimin(gamma: float = 0.0) -> Criterion:
 
 
 def crawford_ferguson(kappa: float, *, oblique: bool = True) -> Criterion:
-    """Return criterion (4): a kappa of 0 simplifies rows, and a kappa of 1 simplifies columns."""
+    """Return equation (4): a kappa of 0 simplifies rows, a kappa of 1 simplifies columns."""
     if not 0.0 <= kappa <= 1.0:
         msg = f"kappa={kappa!r} must be a number from 0 to 1"
         raise OptionError(msg)
@@ -111,7 +111,7 @@ def crawford_ferguson(kappa: float, *, oblique: bool = True) -> Criterion:
 
 
 def _family(name: str, weight: Callable[[int, int], float], *, oblique: bool) -> Criterion:
-    """Return a criterion (4) whose kappa may depend on the numbers of rows and columns."""
+    """Return criterion (4), whose kappa may depend on the numbers of rows and columns."""
 
     def evaluate(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
         kappa = weight(*loadings.shape[1:])

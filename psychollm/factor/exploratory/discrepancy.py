@@ -87,7 +87,7 @@ class Discrepancy:
         return value, gradient, spectrum
 
     def hessian(self, spectrum: Spectrum, n_factors: int) -> FloatArray:
-        """Return the second derivatives (3), shape (b, k, k)."""
+        """Return the second derivatives of equation (3), shape (b, k, k)."""
         values, vectors, tail = spectrum
         inside = vectors * tail[:, None, :]
         outer = inside @ _transposed(inside)

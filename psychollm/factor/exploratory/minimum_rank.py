@@ -13,8 +13,8 @@ function
 
 .. math:: -\sum_i w_i \psi_i - \mu \log\det(R - \Psi) - \mu \sum_i \log \psi_i .          \quad (2)
 
-The function (2) is minimised by Newton's method for each :math:`\mu`. The final value is within
-:math:`2 k \mu` of the optimum of equation (1).
+The function of equation (2) is minimised by Newton's method for each :math:`\mu`. The final value
+is within :math:`2 k \mu` of the optimum of equation (1).
 
 References
 ----------

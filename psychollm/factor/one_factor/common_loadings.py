@@ -14,9 +14,9 @@ models do not change the factor. With squared standard errors v, the distance of
 .. math:: Q = \min_{s, b} \sum_{k, g} \frac{(\hat a_{kg} - s_g b_k)^2}{v_{kg}} .          \quad (2)
 
 The distance Q has :math:`(G - 1)(K - 1)` degrees of freedom for K models in G groups. Q is
-compared with the distances of tables that are simulated from (1) and refitted, with the thresholds
-and missing data of each group. A chi-square test would be conservative with a few hundred
-questions. Rescaled to the mean of a chi-square, Q gives the RMSEA of equation (1) with its
+compared with the distances of tables that are simulated from equation (1) and refitted, with the
+thresholds and missing data of each group. A chi-square test would be conservative with a few
+hundred questions. Rescaled to the mean of a chi-square, Q gives the RMSEA of equation (1) with its
 interval, as in difference tests (`psychollm.factor.invariance`).
 """
 
@@ -247,7 +247,7 @@ def _slopes(loadings: FloatArray) -> FloatArray:
 
 
 def _distance(fits: Sequence[PairwiseLikelihood]) -> _Distance:
-    """Minimise the distance (2), alternating between scales and slopes."""
+    """Minimise the distance of equation (2), alternating between scales and slopes."""
     loadings, se = (np.array([getattr(one, name) for one in fits]) for name in ("loadings", "se"))
     free = np.isfinite(se).all(axis=0) & (se > 0.0).all(axis=0)
     kept = loadings[:, free]

@@ -115,7 +115,7 @@ def _keys(flags: BoolArray) -> AnyArray:
 
 
 def ogive(loadings: FloatArray, thresholds: FloatArray, nodes: FloatArray) -> FloatArray:
-    """Return the argument of the normal ogive (1), shape (k, Q)."""
+    """Return the argument of the normal ogive of equation (1), shape (k, Q)."""
     rest = np.sqrt(1.0 - loadings**2)
     return np.asarray(
         (loadings[:, None] * nodes - thresholds[:, None]) / rest[:, None], dtype=np.float64

@@ -79,7 +79,7 @@ def sufficient(codes: IntArray) -> Sufficient:
 def evaluate(
     table: Sufficient, easiness: FloatArray, *, second: bool
 ) -> tuple[float, FloatArray, FloatArray]:
-    """Return the log-likelihood (1), its gradient (J,) and, on request, its information (J, J)."""
+    """Return the log-likelihood, its gradient (J,) and, on request, its information (J, J)."""
     size = easiness.size
     value, gradient = float(table.yes @ easiness), table.yes.copy()
     information = np.zeros((size, size) if second else (0, 0))

@@ -108,7 +108,7 @@ def intraclass(
     absolute_interval: AbsoluteInterval = "satterthwaite",
     level: float = 0.95,
 ) -> Intraclass:
-    """Compute the six intraclass correlations (1), with F tests and intervals.
+    """Compute the six intraclass correlations of equation (1), with F tests and intervals.
 
     Parameters
     ----------

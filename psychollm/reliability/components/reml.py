@@ -35,7 +35,7 @@ In equation (2), local and global effects have the same indicators. Let A be a s
 facets, and :math:`W_A` the indicators of its levels among the cells of a block (a column of ones
 for the empty set). The effect of A together with the blocks has the covariance :math:`\sigma^2 W_A
 W_A^\top` within each block. The effect of A alone has the same covariance over all blocks. All
-terms of (2) and (3) then follow from
+terms of equations (2) and (3) then follow from
 
 .. math:: H = W^\top B^{-1} W, \qquad h = W^\top B^{-1} y, \qquad W = [W_A]_A,            \quad (4)
 
@@ -271,7 +271,7 @@ def _patterns(cells: FloatArray) -> _Patterns:
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Likelihood terms, including (4), for some patterns of missing cells."""
+    """Likelihood terms, including equation (4), for some patterns of missing cells."""
 
     n: FloatArray  # (patterns,)
     H: FloatArray  # (patterns, columns, columns)

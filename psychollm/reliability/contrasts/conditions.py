@@ -303,7 +303,7 @@ def _ranks(values: FloatArray) -> FloatArray:
 
 
 def _kendall(ranks: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return Kendall's W (2), corrected for ties, in resamples of models (resamples,)."""
+    """Return Kendall's W, corrected for ties, in resamples of models (resamples,)."""
     k = ranks.shape[1]
     centred = ranks - 0.5 * (k + 1)
     m = counts.sum(axis=1)

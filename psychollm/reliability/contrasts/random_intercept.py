@@ -187,7 +187,7 @@ class Reduced:
         return design.table.sum(axis=1), design.n
 
     def deviance(self, gamma: FloatArray, *, restricted: bool = True) -> FloatArray:
-        """Return the deviance (2), or the ML deviance, minimised over the variance (sets,)."""
+        """Return the (REML or ML) deviance of equation (2), minimised over the variance."""
         d, n = self._determinant(restricted=restricted)
         with np.errstate(divide="ignore"):
             scale = self.residual_square(gamma) / n

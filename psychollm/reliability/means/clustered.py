@@ -254,7 +254,7 @@ def row_products(counts: FloatArray, parts: FloatArray) -> FloatArray:
 def _parts(
     r: FloatArray, h: FloatArray, n_clusters: FloatArray, correction: Correction
 ) -> tuple[FloatArray, FloatArray]:
-    """Return each cluster's contribution to the errors (2), and the degrees of freedom."""
+    """Return each cluster's part of the errors of equation (2), and the degrees of freedom."""
     if correction == "cr2":
         return corrected_sums(r, h), satterthwaite(h)
     scale = n_clusters / (n_clusters - 1.0) if correction == "cr1" else np.ones_like(n_clusters)

@@ -199,7 +199,7 @@ def _standard(x: FloatArray) -> FloatArray:
 
 
 def _interval(r: float, n: int, level: float) -> FloatArray:
-    """Return (1)."""
+    """Return the interval of equation (1)."""
     if n < 4 or not abs(r) < 1.0 - 1e-12:
         return np.full(2, np.nan)
     spread = normal_multiplier(level) * np.sqrt((1.0 + 0.5 * r * r) / (n - 3.0))

@@ -14,8 +14,8 @@ The difference estimator is known as prediction-powered inference with a tuned w
 binary verdicts, the estimator is the mean of the labels within each verdict, weighted by the
 frequency of the verdict. An uninformative judge has a weight near zero.
 
-Let :math:`e_q` be the residuals of (1) and :math:`h_q` their leverages. The errors of models i and
-j have the covariance
+Let :math:`e_q` be the residuals of equation (1) and :math:`h_q` their leverages. The errors of
+models i and j have the covariance
 
 .. math:: C_{ij} = \rho_{ij} \sum_q (1 - \pi_q) \, w_{iq} w_{jq} \,
                    \frac{e_{iq} e_{jq}}{\sqrt{(1 - h_{iq})(1 - h_{jq})}}.                 \quad (2)
@@ -41,8 +41,8 @@ proportion of correct answers among them, and :math:`[l_k, u_k]` the Jeffreys in
 
 Numbers of labels are divided by the design effect, which is :math:`1 - n / N` for inference to the
 judged questions, times the effects of unequal probabilities and clusters. Scores of graded
-verdicts have Wilson intervals, with the effective sample size that follows from (2) and quantiles
-of Student's t.
+verdicts have Wilson intervals, with the effective sample size that follows from equation (2) and
+quantiles of Student's t.
 
 The intervals of all differences combine the intervals of the scores
 (`psychollm.reliability.means.combined_intervals`), given the covariance in equation (2).
@@ -313,7 +313,7 @@ def _like_shares(found: Fit, level: float) -> FloatArray:
 def _within_verdicts(
     table: Labelled, found: Fit, strata: IntArray, level: FloatArray
 ) -> FloatArray:
-    """Return the margins of the intervals (3), an array of shape (2, models)."""
+    """Return the margins of the intervals of equation (3), an array of shape (2, models)."""
     inverse = np.where(np.isfinite(table.people), 1.0 / table.pi, 0.0)
     left = spread_of(inverse) if not table.sampled else inverse**2
     y = np.nan_to_num(table.people)

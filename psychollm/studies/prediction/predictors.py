@@ -116,7 +116,7 @@ def _two_pl(table: FloatArray) -> FloatArray:
 
 
 def _resemblance(table: FloatArray, p: FloatArray) -> FloatArray:
-    """Return (1)."""
+    """Return the similarity of equation (1)."""
     there = np.isfinite(table)
     residual = np.where(there, table - p, 0.0)
     deviation = np.where(there, np.sqrt(p * (1.0 - p)), 0.0)

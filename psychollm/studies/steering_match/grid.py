@@ -263,7 +263,7 @@ def log_likelihoods(grid: Grid, profiles: Profiles) -> FloatArray:
 
 
 def _slopes(margin: FloatArray, known: FloatArray) -> FloatArray:
-    """Return the slopes that maximise likelihood (2), from 0 to a bound, by bisection."""
+    """Return the slopes that maximise equation (2), from 0 to a bound, by bisection."""
     # The log likelihood is concave in the slope, so its derivative has one change of sign.
     low = np.zeros((*margin.shape[:2], 1))
     high = np.full_like(low, _STEEPEST)
