@@ -98,7 +98,7 @@ class Least(NamedTuple):
 def least_squares(
     observed: FloatArray, weights: FloatArray, implied: Moments, slopes: Moments, x: FloatArray
 ) -> Least:
-    """Minimise the discrepancy (1), starting from x, for weights W (p, p) or diagonal (p,)."""
+    """Minimise equation (1), starting from x, for weights W (p, p) or diagonal (p,)."""
     from scipy import optimize
 
     root = np.asarray(np.sqrt(weights) if weights.ndim == 1 else np.linalg.cholesky(weights).T)

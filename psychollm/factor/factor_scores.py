@@ -272,7 +272,7 @@ def _posterior_means(
 def score_weights(
     L: FloatArray, phi: FloatArray, R: FloatArray, method: ScoreMethod
 ) -> FloatArray:
-    """Return the score weights (k, m) of (1) or (2), also for a subset of the variables."""
+    """Return the score weights (k, m), equation (1) or (2), also for a subset of variables."""
     if method == "regression":
         return np.asarray(np.linalg.pinv(R, hermitian=True) @ L @ phi, dtype=np.float64)
     if method == "bartlett":

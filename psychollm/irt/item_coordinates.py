@@ -49,7 +49,7 @@ class Coordinates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogSlopes(Coordinates):
-    """Coordinates (1) or (2) of items with one slope, and the inverse mapping."""
+    """Coordinates, equation (1) or (2), of items with one slope, and the inverse mapping."""
 
     kappa: float = KAPPA  # slopes well above kappa are on a logarithmic scale
     design: FloatArray | None = None  # matrix from intercepts to steps; None for the identity

@@ -128,7 +128,7 @@ def log_likelihood(
     gradient: FloatArray,
     hessian: FloatArray,
 ) -> float:
-    """Return the log-likelihood (1) and fill its derivatives; -inf where two criteria meet."""
+    """Return equation (1), and fill its derivatives; -inf where two criteria meet."""
     # Coordinates are m, the cuts of response 1 on its own axis, the cuts of response 2 on its own
     # axis, and k. `counts` (responses, 2, ratings) holds correct answers first, then wrong ones;
     # only the first `used` (responses,) ratings are read. `parts` (3, ratings) is a work array.

@@ -55,7 +55,7 @@ def bin_sums(values, starts, correct, wrong, stated, hits, size):
 def murphy_terms(
     values: FloatArray, starts: IntArray, correct: FloatArray, wrong: FloatArray, out: FloatArray
 ) -> None:
-    """Fill `out` (resamples, 6) with the three terms of (1) and the unbiased estimates (2)."""
+    """Fill `out` (resamples, 6) with the three terms of equation (1), and unbiased estimates."""
     # All terms are NaN where a resample has no answers; (2) is NaN where no bin has more than one
     # answer.
     bins = starts.size - 1

@@ -61,7 +61,7 @@ def _continued(x: float) -> float:
 def selective_sums(
     correct: FloatArray, wrong: FloatArray, table: FloatArray, out: FloatArray
 ) -> None:
-    """Fill `out` (resamples, 4): the sums (1) and (2), and the numbers of answers and errors."""
+    """Fill `out` (resamples, 4): the sums of both equations, and numbers of answers and errors."""
     # Groups are in order of increasing confidence; `table` holds harmonic numbers.
     for row in range(correct.shape[0]):
         given, errors, risks, joint = 0.0, 0.0, 0.0, 0.0

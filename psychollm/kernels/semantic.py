@@ -157,7 +157,7 @@ def discrete_entropies(codes: NDArray[np.int32], out: FloatArray) -> None:
 
 @njit
 def likelihood_entropies(codes: NDArray[np.int32], loglik: FloatArray, out: FloatArray) -> None:
-    """Fill `out` (rows, 3): entropies (2) from likelihoods, and mean negative log-likelihood."""
+    """Fill `out` (rows, 3): entropies by equation (2), and mean negative log-likelihood."""
     # Samples without a log-likelihood are left out; entropies are NaN where none remains.
     size = codes.shape[1]
     weight = np.empty(size)

@@ -9,7 +9,8 @@ Under calibration, an answer with confidence f is correct with probability f.
 calibration. For each question, all models and metrics use the same random numbers.
 
 Answers in one cluster are dependent, so independent draws would understate the noise. Instead,
-the residuals :math:`y_i - f_i` of each cluster are multiplied by one random factor (2).
+the residuals :math:`y_i - f_i` of each cluster are multiplied by one random factor, given by
+equation (2).
 
 .. math:: y^*_i - f_i = v_{g(i)} (y_i - f_i), \qquad
           v_g = \begin{cases} (1 - \sqrt 5) / 2 & \text{with probability } (5 + \sqrt 5) / 10 \\

@@ -13,8 +13,8 @@ with variances :math:`\sigma^2` and :math:`\sigma^2 + \tau^2 d_j`:
           d_j}\Bigr) + \nu \log \sigma^2 + \frac{r}{\sigma^2} + \log|X^\top X|
           + (n - p) \log 2\pi.                                                           \quad (2)
 
-For a given ratio :math:`\gamma = \tau^2 / \sigma^2`, (2) is minimised by :math:`\sigma^2 =
-Q(\gamma) / (n - p)`,
+For a given ratio :math:`\gamma = \tau^2 / \sigma^2`, equation (2) is minimised by :math:`\sigma^2
+= Q(\gamma) / (n - p)`,
 
 .. math:: Q(\gamma) = r + \sum_j \frac{\eta_j^2}{1 + \gamma d_j}.                        \quad (3)
 
@@ -275,7 +275,7 @@ class InterceptFit:
         return np.asarray(2.0 * np.linalg.inv(hessian))
 
     def f_test(self) -> tuple[float, tuple[int, float], float]:
-        """Return the F statistic (5), its degrees of freedom and its p-value."""
+        """Return the F statistic of equation (5), its degrees of freedom and its p-value."""
         contrasts = against_first(self.means.size)
         q = len(contrasts)
         values, vectors = np.linalg.eigh(contrasts @ self.covariance @ contrasts.T)

@@ -97,8 +97,8 @@ def cohen_kappa(
         pairs, under a uniform Dirichlet prior that counts as much as two questions. The coverage
         of "posterior" is also correct with few questions and rare answers. With clusters,
         "posterior" is replaced by "score", the score interval of `agreement`. "asymptotic" uses
-        (2) with normal quantiles, clipped to [-1, 1]; it does not support clusters, and has zero
-        length at perfect agreement.
+        equation (2) with normal quantiles, clipped to [-1, 1]; it does not support clusters, and
+        has zero length at perfect agreement.
     bootstrap : int or Bootstrap
         Number of resamples of questions. All models use the same resamples, so that differences
         are paired.

@@ -110,7 +110,7 @@ class AlphaParts:
 
 
 def normal_theory_se(scale: ScaleScores) -> float:
-    """Return the standard error (2) of alpha for normal items."""
+    """Return the standard error of alpha for normal items, equation (2)."""
     everyone = np.ones((1, scale.n))
     if complete_rows(scale.values).all():
         moments = item_moments(scale.values, everyone)
@@ -162,7 +162,7 @@ def feldt_interval(alpha: Any, n: Any, k: Any, *, level: float = 0.95) -> FloatA
 
 
 def duhachek_se(matrix: FloatArray, n: float) -> float:
-    """Return the standard error (2) of alpha; NaN if undefined."""
+    """Return the standard error of alpha by equation (2); NaN if undefined."""
     square = float((matrix * matrix).sum())
     return alpha_se(np.diagonal(matrix).sum(), matrix.sum(axis=0), square, len(matrix), n)
 

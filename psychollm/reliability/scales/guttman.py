@@ -63,7 +63,7 @@ def guttman(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Compute Guttman's coefficients lambda 1 to lambda 6 (1).
+    """Compute Guttman's coefficients lambda 1 to lambda 6, equation (1).
 
     Parameters
     ----------
