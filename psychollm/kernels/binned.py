@@ -16,8 +16,8 @@ sums :math:`G^*_b` on :math:`n^*` answers is the norm of
 
 .. math:: \theta c_b + \frac{G^*_b / n^* - G_b / n}{s_b}                                  \quad (3)
 
-computed with the sample's proportions :math:`s_b`. The noise of the resample around the sample is
-thus added to the gaps that the family assumes.
+computed with the sample's proportions :math:`s_b`. The deviation of the resample from the
+sample is thus added to the gaps that the family assumes.
 
 The sweep chooses the largest number of equal-mass bins such that accuracy increases from bin to
 bin for the chosen and every smaller number of bins (Roelofs et al., 2022). All answers with one
