@@ -121,8 +121,10 @@ def pairwise_calibration(
     LabelError, CodeError, ShapeError
         If the tables or the scores do not match, or if the answers are not binary.
 
-    References ---------- Moran, M., & Whiting, M. (2026). arXiv:2605.24299. It introduces pairwise
-    calibration; Equation (1) is this library's definition.
+    References
+    ----------
+    Moran, M., & Whiting, M. (2026). arXiv:2605.24299. It introduces pairwise calibration;
+    equation (1) is this library's definition.
 
     Examples
     --------

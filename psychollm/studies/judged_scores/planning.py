@@ -8,10 +8,10 @@ probabilities:
 .. math:: \pi_q = \min(1, c \, s_q), \qquad s_q^2 = \frac{1}{M} \sum_m v_{m k(m, q)}, \qquad
           \sum_q \pi_q = n.                                                               \quad (1)
 
-Given these probabilities, the variance of a score is :math:`N^{-2} \sum_q (1 / \pi_q
-- 1) \, v_{m k(m, q)}`. The same questions are labelled for every model. Variances within verdicts
-are shrunk towards the model's overall variance with the weight of one label. Therefore, no verdict
-is neglected because its first labels happened to agree.
+Given these probabilities, the variance of a score is
+:math:`N^{-2} \sum_q (1 / \pi_q - 1) \, v_{m k(m, q)}`. The same questions are labelled for every
+model. Variances within verdicts are shrunk towards the model's overall variance with the weight of
+one label. Therefore, no verdict is neglected because its first labels happened to agree.
 """
 
 from dataclasses import dataclass
