@@ -219,7 +219,7 @@ class Metric:
         return len(self.names) + self.carried
 
     def shared(self, tally: Tally) -> Any:
-        """Return the first argument of `compute`, shared by all resamples of a tally.
+        """Return the first argument of `compute`, which is the same for all resamples.
 
         Parameters
         ----------

@@ -1,10 +1,10 @@
 r"""Tetrachoric correlations of several tables at a time, by vector instructions.
 
-Equation (1) of `kernels.tetrachoric` is solved for `LANES` tables together. All lanes use the
-quadrature rule that the most difficult table needs, and take steps until each lane has converged.
-The steps, the start and the test of convergence are the same as in `kernels.tetrachoric`. Inner
-loops run over lanes without branches, and `kernels.exponential` replaces the exponential function
-of the C library.
+Equation (1) of `kernels.tetrachoric` is solved for `LANES` tables together, one table per lane.
+All lanes use the quadrature rule that the most difficult table needs, and iterate until every
+table has converged. The steps, the start and the test of convergence are the same as in
+`kernels.tetrachoric`. Inner loops run over lanes without branches, and `kernels.exponential`
+replaces the exponential function of the C library.
 
 Only the usual tables are solved in lanes: thresholds within `FAR`, four counts above zero and
 :math:`t \ge 0.35^2` at the start. Unusual tables are solved one at a time. The integral from t to

@@ -9,11 +9,11 @@ average*, at every accuracy.
 
 Here k is the number of models, :math:`S_0 = \sum (y - x)^2`, and :math:`S_1` is the residual sum
 of squares of the fitted line. The error variance is the variance of the models about the fitted
-line. Models that scatter evenly above and below y = x therefore agree with this line on average. A
-second test asks whether *every* model answers yes as often as it is correct. For each model,
-McNemar's exact test compares false positives with false negatives. With clusters or fractional
-correctness, a t test is used instead. The overall p-value is k times the smallest p-value of the k
-models (Bonferroni).
+line. If models scatter evenly above and below y = x, they therefore agree with this line on
+average. A second test asks whether *every* model answers yes as often as it is correct. For each
+model, McNemar's exact test compares false positives with false negatives. With clusters or
+fractional correctness, a t test is used instead. The overall p-value is k times the smallest
+p-value of the k models (Bonferroni).
 
 Spearman's rank correlation is reported with Bonett and Wright's interval and a permutation
 p-value, which is exact for up to eight models.

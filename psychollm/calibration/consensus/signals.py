@@ -17,7 +17,7 @@ from psychollm.kernels.weighted_ranking import coded_sums, weighted_areas
 
 @dataclass(frozen=True, slots=True)
 class RankedSignal:
-    """The questions sorted by one signal, prepared for any number of resamples."""
+    """Questions sorted by one signal, for computing its AUROC in many resamples."""
 
     order: IntArray  # (used,) questions in order of increasing signal
     opens: BoolArray  # (used,) whether the question is the first of a group of ties

@@ -317,7 +317,7 @@ def voting(chains: Chains, n_rounds: int, *, level: float = 0.95) -> Voting:
 
 
 def _costs(chains: Chains, n_rounds: int) -> FloatArray:
-    """Return the tokens of each chain up to each round (rounds, chains)."""
+    """Return each chain's cumulative number of tokens after each round (rounds, chains)."""
     total = chains.spent("first", 0)
     costs = [total]
     for number in range(1, n_rounds + 1):

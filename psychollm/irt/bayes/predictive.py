@@ -3,9 +3,9 @@
 New respondents are drawn from the families. The new respondents answer items with the parameters
 of one draw, and the observed pattern of missing data is kept. The statistics are each item's yes
 rate and item-rest correlation, and the SD of respondents' yes rates. With at most a hundred items,
-a further statistic measures how far covariances of item pairs deviate from their means over
-replicates. Large deviations indicate further dimensions. A posterior predictive p-value near 0 or
-1 indicates misfit. The p-value is conservative, because it uses the data twice.
+a further statistic measures the deviations of item covariances from their means over replicates.
+Large deviations indicate further dimensions. A posterior predictive p-value near 0 or 1 indicates
+misfit. The p-value is conservative, because it uses the data twice.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class Simulated(Respondents):
         return json.dumps(told)
 
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield the models' probabilities and the judge's agreement with the coding rules."""
+        """Yield the models' true rates, and the true agreement of the judge with the rules."""
         rows = [row for row in found["abstention"]["abstention"] if row["scenario"] == "all"]
         for name, true in {"recall": DUE, "over_abstention": UNDUE}.items():
             yield from self.by_model(name, self._each(true), rows, name)

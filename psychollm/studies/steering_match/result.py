@@ -64,7 +64,7 @@ class SteeringMatch(Study, Result):
     constant, unsteered : Reconstruction
         Baselines: the target's more frequent answer, and the model without steering.
     lift : Estimate
-        Held-out agreement minus the agreement of the constant answer.
+        Held-out agreement minus the agreement of the baseline `constant`.
     null, kappa_null : Null
         Null distributions for permuted questions: the five headline statistics, and each target's
         held-out kappa.

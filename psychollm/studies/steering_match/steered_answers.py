@@ -198,8 +198,8 @@ class SteeredAnswers(Result):
 
         Collapsed strengths and missing answers are ignored; the value is NaN if the answer is no
         at the greatest strength. A strength below zero makes the model more cautious.
-        ``-yes_from`` is a score: the questions to which the model says yes at strength c are the
-        questions with scores of at least -c. A threshold on ``-yes_from`` therefore chooses the
+        ``-yes_from`` is a score: at strength c, the model says yes to the questions with scores of
+        at least -c. A threshold on ``-yes_from`` therefore chooses the
         strength for a tolerated proportion of errors.
 
         Examples

@@ -113,7 +113,7 @@ class HorizonTrend(Result):
 
 
 def horizon_trend(horizons: "Horizons", dates: Any) -> HorizonTrend:
-    """Regress log2 horizons on dates, with errors due to models and due to the common tasks."""
+    """Regress log2 horizons on dates; errors vary between models and between common tasks."""
     days = days_of(dates, horizons.labels, argument="dates", kind="model", some=True)
     if np.isfinite(days).sum() < FEWEST or np.unique(days[np.isfinite(days)]).size < 2:
         msg = (
