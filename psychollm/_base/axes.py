@@ -51,7 +51,7 @@ Variables: TypeAlias = Mapping[str, tuple[Iterable[str], AnyArray | None]]
 
 @dataclass(frozen=True, slots=True)
 class Interleaved:
-    """Several columns with the same additional axis, interleaved by the labels of this axis."""
+    """Columns with the same additional axis, sorted by its labels and, within labels, by column."""
 
     columns: tuple["Column", ...]
 

@@ -176,7 +176,7 @@ def _one_row(result: Shown, table: Table) -> list[str]:
 
 
 def _notes(table: Table, flags: Table) -> list[str]:
-    """Return one line per reason in the columns of flags, with the labels of the affected rows."""
+    """Return one line per reason in the flags, with the labels of the affected rows."""
     rows: dict[str, list[str]] = {}
     for k, heading in enumerate(flags.headings):
         about = _FLAG.sub("", heading)

@@ -286,7 +286,7 @@ class _Limit:
         self._modules = 0  # number of loaded modules at the last search for BLAS
 
     def enter(self) -> None:
-        """Set the limit unless another block has set it."""
+        """Limit the number of threads unless another block has already done so."""
         with self._lock:
             if not self._inside:
                 # Searching takes milliseconds, and only new modules can load another BLAS library.

@@ -69,7 +69,7 @@ class CellTable(Protocol):
         """Number of columns."""
 
     def read(self, low: int, high: int, *, lasting: bool = True) -> Cells:
-        """Return the cells of some rows; if not `lasting`, the next call may overwrite them."""
+        """Return the cells of some rows; the next call may overwrite them unless `lasting`."""
 
 
 def column_type(n_columns: int) -> type[np.unsignedinteger]:
@@ -227,7 +227,7 @@ class FolderCells:
         return FolderCells.open, (self.folder,)
 
     def read(self, low: int, high: int, *, lasting: bool = True) -> Cells:
-        """Return the cells of some rows; if not `lasting`, the next call may overwrite them."""
+        """Return the cells of some rows; the next call may overwrite them unless `lasting`."""
         first, n = int(self.start[low]), int(self.start[high] - self.start[low])
         found = []
         for name, kind in (("columns", column_type(self.n_columns)), ("codes", np.uint8)):

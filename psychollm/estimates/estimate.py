@@ -336,7 +336,8 @@ def proportion(
     successes, n : ndarray (models,)
         Numbers of successes and of trials; the proportion is NaN if `n` is zero.
     *cases : tuple of (bool array (models,), Reason)
-        Masks of models with an undefined proportion, and reasons, in order of precedence.
+        Pairs of a mask of models without a defined proportion, and the reason; earlier pairs take
+        precedence.
     level : float
         Coverage of the interval, between 0 and 1.
     labels : tuple

@@ -278,7 +278,7 @@ def counted(
     named: Outcome | None = Outcome.BELOW,
     whether: str = "",
 ) -> str:
-    """Count models by outcome; `words` has a singular and a plural verb phrase per outcome."""
+    """State how many models have each outcome; `words` gives a verb phrase per outcome."""
     # Models with the outcome `named` are listed by label. The words for inconclusive models are
     # fixed; if all models are inconclusive, `whether` states the question.
     parts: list[str] = []

@@ -195,7 +195,7 @@ def abilities_of(
 
 
 def reliability(value: FloatArray, se: FloatArray) -> float:
-    """Return var / (var + mean squared error), over respondents with estimate and error."""
+    """Return var / (var + mean squared error) of the respondents with a defined error."""
     use = np.isfinite(value) & np.isfinite(se)
     if use.sum() < 2:
         return float("nan")

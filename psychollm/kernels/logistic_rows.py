@@ -33,7 +33,7 @@ def newton_rows(scores, units, prior, steps, beta, covariance):
     scores : ndarray (rows, units)
         Scores in [0, 1]; NaN where missing.
     units : tuple of ndarray (units,), (units, p), (units, p, p)
-        Offsets o, regressors x and their covariances S.
+        For each unit: offset o, regressors x, and covariance S of the regressors.
     prior : tuple of ndarray (rows, p), (p,)
         Means and precisions.
     steps : int

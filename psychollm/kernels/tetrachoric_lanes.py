@@ -6,11 +6,11 @@ table has converged. The steps, the start and the test of convergence are the sa
 `kernels.tetrachoric`. Inner loops run over lanes without branches, and `kernels.exponential`
 replaces the exponential function of the C library.
 
-Only the usual tables are solved in lanes: thresholds within `FAR`, four counts above zero and
-:math:`t \ge 0.35^2` at the start. Unusual tables are solved one at a time. The integral from t to
-1 is computed on [t, sqrt t] and [sqrt t, 1] if t is below 0.35; on every panel the ratio of the
-ends is then at least 0.35, where 20 nodes suffice. A step multiplies t by a factor between 0.35
-and 1 / 0.35.
+Only tables of the usual kind are solved in lanes: thresholds are within `FAR`, all four counts are
+above zero, and :math:`t \ge 0.35^2` at the start. Unusual tables are solved one at a time. The
+integral from t to 1 is computed on [t, sqrt t] and [sqrt t, 1] if t is below 0.35; on every panel
+the ratio of the ends is then at least 0.35, where 20 nodes suffice. A step multiplies t by a
+factor between 0.35 and 1 / 0.35.
 """
 
 import math

@@ -150,7 +150,7 @@ def _rows(
 
 
 def _undefined_rows(ax: "Axes", estimate: "Estimate", rows: IntArray) -> None:
-    """Write the reason into the row of each model without a value."""
+    """Write the reason in the rows of models without a value."""
     for y, i in enumerate(rows):
         if not np.isfinite(estimate.value[i]):
             ax.axhline(y, color=RULE, lw=0.6, ls=":", zorder=0)

@@ -174,7 +174,7 @@ class SmoothingGrid:
         return np.minimum(out, 1.0)  # rounding on the grid may give values above 1
 
     def curves(self, nodes: FloatArray, sigma: float) -> FloatArray:
-        """Return smoothed sums at the nodes (resamples, nodes)."""
+        """Return smoothed sums of each resample at the nodes (resamples, nodes)."""
         curves = np.empty_like(nodes)
         kernels.smooth_curves(nodes, sigma, self.by_node, self.by_term, curves)
         return curves

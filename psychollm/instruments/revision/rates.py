@@ -145,7 +145,7 @@ def informativeness(
 
 
 def _information(table: FloatArray) -> tuple[float, float]:
-    """Return the bias-corrected mutual information and the entropy of the rows, in bits."""
+    """Return the bias-corrected mutual information, and the entropy of the row totals, in bits."""
     n = float(table.sum())
     if n == 0.0:
         return np.nan, np.nan

@@ -78,7 +78,7 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
 
 @dataclass(frozen=True, slots=True)
 class _Last:
-    """Reply, and the text of its last marked line."""
+    """Reply, with the text of its last marked line."""
 
     reply: str
     end: str | None

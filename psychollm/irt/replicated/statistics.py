@@ -74,7 +74,7 @@ class FitStatistic:
         return np.atleast_1d(np.asarray(self.compute(fit, table), dtype=np.float64)).ravel()
 
     def labels(self, fit: IRTFit, size: int) -> Labels:
-        """Return a name for each value of the statistic."""
+        """Return the labels of the values of the statistic."""
         names: Labels = tuple(range(size))
         if self.of == "model":
             names = (self.name,)

@@ -156,7 +156,7 @@ class OnDevice:
 
 
 def _pieces(task: Task, table: CellTable, width: int) -> Iterator[tuple[int, int]]:
-    """Divide ranges so that each range needs arrays of at most PIECE numbers."""
+    """Divide ranges of items so that the arrays of each range have at most about PIECE numbers."""
     for low, high in task.ranges:
         n = int(table.start[high] - table.start[low]) * width // PIECE + 1
         yield from pairwise(np.linspace(low, high, min(n, high - low) + 1).astype(int).tolist())

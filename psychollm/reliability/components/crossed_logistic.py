@@ -276,7 +276,7 @@ class CrossedFit:
     def _shares(
         self, top: FloatArray, draws: FloatArray
     ) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
-        """Return labels and proportions; without repeats, the last two proportions are summed."""
+        """Return labels and proportions; without repeats, the last two parts are one part."""
         there = [*self.design.active]
         rows = [top, draws]
         if EFFECTS.index("model:question") in there:

@@ -5,13 +5,13 @@ The *Kruskal-Wallis* test ranks all scores together. Its effect size is
 .. math:: \varepsilon^2 = \frac{H}{n - 1} .                                              \quad (1)
 
 The effect size is the proportion of the variance of ranks that conditions explain. By default the
-unit of replication is the score. If `models` is given, repeats of a model under a condition are
-averaged, and the unit is the model. If a model appears under several conditions, H does not have a
-chi-square distribution, because differences between models are part of the error. For such data,
-the p-value is based on random permutations of the conditions within each model. The *Friedman*
-test ranks the conditions within each model, which is the unit of replication. The Friedman test
-requires scores of every model under every condition; repeats are averaged first. Its effect size
-is Kendall's
+unit of replication is the single score. If `models` is given, repeats of a model under a condition
+are averaged, and the unit is the model. If a model appears under several conditions, H does not
+have a chi-square distribution, because differences between models are part of the error. For such
+data, the p-value is based on random permutations of the conditions within each model. The
+*Friedman* test ranks the conditions within each model, which is the unit of replication. The
+Friedman test requires scores of every model under every condition; repeats are averaged first. Its
+effect size is Kendall's
 
 .. math:: W = \frac{\chi^2}{m (k - 1)} .                                                \quad (2)
 

@@ -111,8 +111,8 @@ def guttman(
     Notes
     -----
     Items are reversed only if their key in `keys` is -1. For lambda 4, but not for the
-    other coefficients, the R package psych 2.2.9 reverses items with negative loadings. Its values
-    can be reproduced with `keys`.
+    other coefficients, the R package psych 2.2.9 reverses items with negative loadings. The values
+    of psych can be reproduced with `keys`.
 
     References
     ----------

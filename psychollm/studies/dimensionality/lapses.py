@@ -182,7 +182,7 @@ def _slopes(fit: IRTFit, prior: Normal | None) -> Normal:
 
 @dataclass(frozen=True, slots=True)
 class _Asymptotes:
-    """Logits of one asymptote of all models, and candidate normal distributions for them."""
+    """Logits of all models' lower (or upper) asymptotes, and candidate normal distributions."""
 
     answers: FloatArray  # (k, places) likelihood on the grid `PLACES`
     centres: FloatArray  # (distributions,)

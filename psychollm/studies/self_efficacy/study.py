@@ -332,10 +332,11 @@ def self_efficacy(
         (columns i1, i2, and so on) or a total; a column condition is needed if models have several
         conditions. A published norm of the scale is also accepted.
     measures : mapping of mappings or Series, Series or DataFrame, optional
-        Other measures, such as the perplexity of replies (`Readings.perplexity`), by name, then by
-        model, (model, condition) or (model, condition, level). A Series with models, and
-        optionally conditions and levels, in its index is also accepted. A DataFrame must have the
-        column model, optionally the columns condition and level, and one column for each measure.
+        Other measures, such as the perplexity of replies (`Readings.perplexity`), as a mapping
+        from the name of the measure to its values. The values are a mapping whose keys are models,
+        (model, condition) or (model, condition, level). A Series with models, and optionally
+        conditions and levels, in its index is also accepted. A DataFrame must have the column
+        model, optionally the columns condition and level, and one column for each measure.
     items : sequence of str, optional
         Columns with ratings.
     points : (int, int)

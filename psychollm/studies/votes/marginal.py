@@ -179,7 +179,7 @@ def swept_of(votes: Votes, state: State, at: Here) -> tuple[csr_array, ...]:
 
 
 def slopes_in_effects(votes: Votes, state: State, at: Here) -> FloatArray:
-    """Return the contribution of each vote to the gradient in its voter's effects (3, votes)."""
+    """Return the votes' contributions to the gradient in their voters' effects (3, votes)."""
     one, roots = at.terms, state.roots[votes.voter]
     slopes = (one.eta, one.nu, one.eta * at.g)
     return np.stack(

@@ -60,7 +60,7 @@ class Votes:
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """Votes split into parts."""
+        """The votes, divided into parts that are processed separately."""
         n = self.left.size
         if not self.n_voters:
             cuts = range(0, n, _VOTES)

@@ -2,7 +2,7 @@
 
 The field ``instance_id`` identifies a question, but only within a scenario. The field
 ``train_trial_index`` is the number of the repeat. Every statistic of an instance, except counts
-and times, is a scorer. The column ``filter`` of the result contains the perturbation of each
+and times, becomes a scorer. The column ``filter`` of the result contains the perturbation of each
 question. Each split of a run is a separate task. ``max_prob`` is the confidence, if the model
 returned likelihoods.
 """
