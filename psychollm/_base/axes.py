@@ -51,7 +51,7 @@ Variables: TypeAlias = Mapping[str, tuple[Iterable[str], AnyArray | None]]
 
 @dataclass(frozen=True, slots=True)
 class Interleaved:
-    """Columns with the same additional axis, sorted by its labels and, within labels, by column."""
+    """Columns with the same additional axis, sorted by its labels and then by column."""
 
     columns: tuple["Column", ...]
 
