@@ -324,7 +324,7 @@ def _kept(cell: IntArray, duplicates: Duplicates, pair: Callable[[int, int], str
 
 
 def _values(column: "pd.Series[Any]", source: IntArray) -> AnyArray:
-    """Return the value in each cell's row, NaN if the cell has no row."""
+    """Return each cell's value from its row of the long table; NaN for empty cells."""
     numeric = column.dtype.kind in "biuf"
     raw = column.to_numpy(np.float64, na_value=np.nan) if numeric else column.to_numpy(object)
     values = raw[source]

@@ -63,7 +63,7 @@ def paired_contrast(
     level: float,
     few_clusters: bool = False,
 ) -> Difference:
-    """Return the paired difference of two models from two columns of draws."""
+    """Return the paired difference of two models, given a column of draws for each."""
     # The p-value is one minus the highest level at which the percentile interval excludes zero.
     value = values[0] - values[1]
     gaps = draws[:, 0] - draws[:, 1]

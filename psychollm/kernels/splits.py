@@ -25,7 +25,7 @@ from psychollm.kernels._jit import njit
 
 @njit
 def _flip(matrix, signs, products, j):
-    """Change one sign, keep g of equation (2) up to date, and return the change of q."""
+    """Change one sign, update g of equation (2) accordingly, and return the change of q."""
     sign = signs[j]
     change = 4.0 * (matrix[j, j] - sign * products[j])
     for i in range(signs.size):

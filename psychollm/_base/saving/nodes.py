@@ -234,7 +234,7 @@ class Reader:
         self._left = most
 
     def column(self, node: Any) -> AnyArray:
-        """Return the array from which a table's column is copied."""
+        """Return the array of the values in one column of a table."""
         array = self.value(node)
         if not isinstance(array, np.ndarray) or array.ndim != 1:
             msg = "a column of a table is not a list of values"

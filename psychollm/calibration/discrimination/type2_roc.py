@@ -2,8 +2,9 @@
 
 A criterion is a value of stated confidence; an answer with at least this confidence counts as
 confident. The hit rate is the proportion of correct answers that are confident, and the
-false-alarm rate is the proportion of wrong answers that are confident. Between criteria the curve
-is straight, as if ties were broken at random. The area under the curve is the AUROC.
+false-alarm rate is the proportion of wrong answers that are confident. Between the
+points of two criteria the curve is straight, as if ties were broken at random. The area under the
+curve is the AUROC.
 """
 
 from dataclasses import dataclass

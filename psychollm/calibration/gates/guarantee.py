@@ -110,7 +110,7 @@ def _independent(wrong: FloatArray, member: IntArray, certainty: float) -> Float
     before = inside - 1.0, errors - wrong
 
     def total(a: int, b: int) -> FloatArray:
-        """Return cumulative values of the sum over clusters of (wrong answers)^a (answers)^b."""
+        """Return, by threshold, the sum over clusters of (wrong answers)^a (answers)^b."""
         return np.cumsum(errors**a * inside**b - before[1] ** a * before[0] ** b)
 
     r = np.cumsum(wrong) / n

@@ -313,7 +313,7 @@ def _matched(h: FloatArray, weights: FloatArray, before: Moments) -> Moments:
 
 
 def _systematic(weights: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Return shuffled indices, with frequencies proportional to the weights."""
+    """Return resampled indices in random order, with frequencies proportional to weights."""
     n = weights.size
     aims = (np.arange(n) + rng.random()) / n
     places = np.minimum(np.searchsorted(np.cumsum(weights), aims), n - 1)

@@ -269,7 +269,7 @@ def _linear_forms(n: float, k: float) -> tuple[FloatArray, FloatArray]:
 
 
 def _values(squares: MeanSquares) -> FloatArray:
-    """Return the six forms and their delta-method standard errors (2, 6)."""
+    """Return the six intraclass correlations and their delta-method standard errors (2, 6)."""
     n, k = float(squares.n_targets), float(squares.n_raters)
     parts = np.array([squares.targets, squares.raters, squares.residual, squares.within])
     freedom = np.array([n - 1.0, k - 1.0, (n - 1.0) * (k - 1.0), n * (k - 1.0)])
