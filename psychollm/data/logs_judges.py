@@ -17,10 +17,10 @@ def judges_in(
 ) -> tuple[str, ...]:
     """Return the scorers that record the verdicts of a judge model in logs.
 
-    Judges are Inspect AI's model-graded scorers (any that record a conversation with a grader),
-    promptfoo's model-graded assertions, and deepeval's metrics with an evaluation model. To
-    analyse a judge, pass its name as `scorer` to `read_scores`, and the result to
-    `psychollm.judged_scores`.
+    Judges are promptfoo's model-graded assertions, deepeval's metrics with an evaluation model,
+    and Inspect AI's model-graded scorers. In Inspect AI, a scorer that records a conversation with
+    a grader is also a judge. To analyse a judge, pass its name as `scorer` to `read_scores`, and
+    the result to `psychollm.judged_scores`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-r"""Coordinates in which the distribution of items has the same form on any scale.
+r"""Item coordinates whose distribution has the same form on every scale of ability.
 
 For an item with one slope a and step intercepts :math:`d_k` the coordinates are
 

@@ -192,7 +192,7 @@ def orthants(h: FloatArray, k: FloatArray, r: float) -> FloatArray:
 
 @njit
 def densities(h: FloatArray, k: FloatArray, r: float) -> FloatArray:
-    """Return the density at each pair of limits, at one correlation of absolute size below 1."""
+    """Return the bivariate normal density at points (h, k), for one correlation abs(r) < 1."""
     out = np.empty(h.size)
     for i in range(h.size):
         out[i] = bvn_pdf(h[i], k[i], r)

@@ -58,7 +58,7 @@ def question_integrals(level, cells, table, sd, z, first, out):
         (integers).
     table : tuple of ndarray (kinds, points, 3) and two floats
         The function f, its first derivative and minus its second derivative; the first point and
-        the step of the grid. If the table has no rows, f is the logarithm of binomial
+        the step of the grid. If the table is empty, f is computed as the logarithm of binomial
         probabilities.
     sd : float
     z : ndarray (questions,)

@@ -82,7 +82,7 @@ def grim(rate: Any, n: Any, *, digits: int | None = None, scale: float = 1.0) ->
     Returns
     -------
     Grim
-        Consistency of each rate; NaN counts as inconsistent.
+        Test result of each rate; a rate of NaN counts as inconsistent.
 
     Raises
     ------

@@ -74,7 +74,7 @@ def difference_of_means(
     Raises
     ------
     InputError
-        If too few prompts have one of the answers, or if no response is given.
+        If too few prompts are answered yes, or too few no, or if no response is given.
     OptionError, ShapeError
         If an option or a shape is invalid.
 
@@ -129,7 +129,7 @@ def principal_component(
     Raises
     ------
     InputError
-        If too few prompts have one of the answers, or if no response is given.
+        If too few prompts are answered yes, or too few no, or if no response is given.
     OptionError, ShapeError
         If an option or a shape is invalid.
 
@@ -187,7 +187,7 @@ def logistic_probe(
     Raises
     ------
     InputError
-        If too few prompts have one of the answers, or if no response is given.
+        If too few prompts are answered yes, or too few no, or if no response is given.
     OptionError, ShapeError
         If an option or a shape is invalid.
     MissingPackageError
@@ -254,7 +254,7 @@ def shuffled_direction(
     Raises
     ------
     InputError
-        If too few prompts have one of the answers, or if no response is given.
+        If too few prompts are answered yes, or too few no, or if no response is given.
     OptionError, ShapeError
         If an option or a shape is invalid.
 

@@ -200,7 +200,7 @@ def hidden_states(
     batch_size: int = 16,
     progress: bool = False,
 ) -> HiddenStates:
-    """Return the states of layers at one token of each prompt, and the model's answers.
+    """Return hidden states of layers at one token of each prompt, and the model's answers.
 
     Parameters
     ----------

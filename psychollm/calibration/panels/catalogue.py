@@ -1,4 +1,4 @@
-"""Metrics of panels with names and descriptions, collected from the modules of the metrics.
+"""Catalogue of all metrics for panels, which each metric describes in its own module.
 
 A panel has four sections. Ranking measures how well confidence discriminates, and scores measure
 how well it is calibrated. Selection and decisions measure the consequences of acting on

@@ -415,7 +415,7 @@ def meta_d_from_counts(
 
 
 def _refitted(tables: FloatArray, fits: Fits) -> FloatArray:
-    """Return the outputs of fits to resampled tables (resamples, models, outputs)."""
+    """Fit resampled tables, and return the outputs (resamples, models, outputs)."""
     flat = tables.reshape(-1, *tables.shape[2:])
     refits = fit_counts(
         flat, padding=fits.padding > 0.0, meta_c="scaled" if fits.scaled else "fixed"

@@ -290,7 +290,7 @@ class _Watch:
                 handle.remove()
 
     def __call__(self, ids: Any, scores: Any) -> Any:
-        """Return which replies have ended."""
+        """Return a mask of the replies that have ended."""
         if self._listed is not None:
             self._note(ids[:, -1])
         spent = time.perf_counter() - self._clock

@@ -4,8 +4,8 @@ Least-squares and likelihood surfaces are flat: when a line search detects no fu
 loadings may still be wrong in the fourth digit. Newton steps with exact second derivatives end
 with a gradient of zero up to rounding error. Negative eigenvalues of the second derivatives are
 replaced by their absolute values, so that steps always descend. A uniqueness near a bound follows
-only its own gradient if the gradient points towards the bound. The steps of the other uniquenesses
-then do not depend on a change that the bound prevents (Bertsekas, 1982).
+only its own gradient if the gradient points towards the bound. Therefore, no change that the bound
+prevents affects the steps of the other uniquenesses (Bertsekas, 1982).
 
 The surfaces may have several minima, in particular with weak factors and near Heywood cases.
 `lowest_minimum` starts at squared multiple correlations and at uniformly distributed points, and

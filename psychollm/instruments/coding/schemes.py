@@ -55,7 +55,7 @@ class Cue:
     deniable: bool = False
 
     def places(self, text: str, start: int, end: int) -> list[tuple[int, int]]:
-        """Return the spans of the cue between two positions of a text, except if negated."""
+        """Return the spans of the cue between two positions of a text; omit negated cues."""
         spans = (match.span() for match in self.pattern.finditer(text, start, end))
         return [span for span in spans if not (self.deniable and _idle(text, span[0]))]
 

@@ -243,7 +243,7 @@ def shared_signals(
 
 
 def _sample(answers: CountedAnswers, rng: np.random.Generator) -> CountedAnswers:
-    """Return a random sample of the questions in memory, without models with constant answers."""
+    """Load a random sample of questions into memory, excluding models with constant answers."""
     yes, answered = answers.planes
     n = len(answers.table.questions)
     chosen = np.sort(rng.choice(n, min(n, SAMPLE), replace=False))

@@ -78,7 +78,7 @@ def peak(curves: FloatArray, strengths: FloatArray, *, ties: Ties = "middle") ->
 
 
 def _nearest_zero(best: BoolArray, strengths: FloatArray) -> IntArray:
-    """Return the index of the best strength nearest zero, or the lowest such index."""
+    """Return the index of the best strength nearest to zero; ties give the lowest index."""
     distance = np.where(best, np.abs(strengths).round(12), np.inf)
     return np.asarray(distance.argmin(axis=1), dtype=np.int64)
 

@@ -200,7 +200,7 @@ def _of_benchmarks(
 
 
 def _marked(value: float, se: float, z: float, level: float) -> Estimate:
-    """Return the effect of best-of-several reports, or NaN if it cannot be estimated."""
+    """Return the effect of reporting the best of several scores; NaN if not estimable."""
     known = bool(np.isfinite(se))
     value = value if known else np.nan
     pair: FloatArray = np.array([[value - z * se, value + z * se]])

@@ -70,7 +70,7 @@ class Explained:
 
     @property
     def freedom(self) -> float:
-        """Degrees of freedom of the SD of tasks."""
+        """Degrees of freedom of the estimated SD between tasks."""
         return float(self.shift.shape[1] - 2.0)
 
     def horizons(self, share: float, level: float) -> tuple[FloatArray, FloatArray]:
