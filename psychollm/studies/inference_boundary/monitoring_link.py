@@ -112,7 +112,7 @@ def monitoring_link(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> MonitoringLink:
-    """Correlate, over models, the pass rate on events without a rule with capability.
+    """Correlate, over models, capability and the pass rate on events without a rule.
 
     Parameters
     ----------

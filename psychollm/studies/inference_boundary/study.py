@@ -457,7 +457,7 @@ def _hedging(
     refusal: list[Hashable],
     commits: list[Hashable],
 ) -> Estimate | None:
-    """Contrast refusals of answerable questions with committed answers on events without a rule."""
+    """Contrast refusals of answerable questions with committed answers on events without rules."""
     answers = contrasts.answers
     said = set(answers.loc[answers["type"] == interaction, "response"].dropna())
     if not said & set(commits):
