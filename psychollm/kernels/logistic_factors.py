@@ -187,7 +187,7 @@ def update_rows(cells, columns, prior, own, sums, bound):
         Sums of the columns in equation (5), to which the terms of these rows' cells are added. An
         empty array is left unchanged.
     bound : bool
-        Whether to use equation (3) instead of (4); no log-likelihood is then computed.
+        Whether to use equation (3) instead of equation (4); no log-likelihood is then computed.
     """
     start, places, answers = cells
     precision, centre = prior

@@ -11,7 +11,7 @@ wrong; a no is an FN or a TN. The margins yes, no, correct and wrong are Y, N, C
 
 Phi, kappa, F and J do not change if all cells are multiplied by the same number. With :math:`g_i`
 the derivative with respect to the cell :math:`n_i`, the delta method therefore gives the variance
-(3).
+in equation (3).
 
 .. math:: \operatorname{Var} = \sum_i n_i\, g_i^2.                                      \quad (3)
 

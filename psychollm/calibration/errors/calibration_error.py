@@ -14,10 +14,10 @@ distribution of the error of a sample from a population with error :math:`\theta
 .. math:: T^*(\theta) = \|\theta c + e^*\|.                                               \quad (1)
 
 A calibrated model has :math:`\theta = 0`. If :math:`\theta` is equal to the error of the sample,
-(1) is the ordinary bootstrap. The interval contains every :math:`\theta` for which the error T of
-the sample is between the quantiles :math:`\alpha/2` and :math:`1 - \alpha/2` of equation (1). The
-lower bound is zero if T does not exceed the noise. The :math:`\theta` for which T is the median of
-equation (1) is the *corrected* error, which is median-unbiased.
+equation (1) is the ordinary bootstrap. The interval contains every :math:`\theta` for which the
+error T of the sample is between the quantiles :math:`\alpha/2` and :math:`1 - \alpha/2` of
+equation (1). The lower bound is zero if T does not exceed the noise. The :math:`\theta` for which
+T is the median of equation (1) is the *corrected* error, which is median-unbiased.
 
 If a sample has smaller gaps than expected under calibration, the interval could be empty or
 contain only zero. The upper bound is therefore at least the upper bound of a sample with the mean

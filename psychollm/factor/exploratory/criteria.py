@@ -16,8 +16,8 @@ complexity of rows against the complexity of columns,
 .. math:: \tfrac14 (1 - \kappa) \sum_i \sum_{j \ne l} s_{ij} s_{il}
           + \tfrac14 \kappa \sum_j \sum_{i \ne q} s_{ij} s_{qj}.                          \quad (4)
 
-Criterion (4) is equamax for :math:`\kappa = m / 2k` and parsimax for
-:math:`\kappa = (m - 1) / (k + m - 2)`. Geomin is
+The criterion in equation (4) is equamax for :math:`\kappa = m / 2k` and parsimax for :math:`\kappa
+= (m - 1) / (k + m - 2)`. Geomin is
 
 .. math:: \sum_i \Big(\prod_j (s_{ij} + \epsilon)\Big)^{1/m}.                            \quad (5)
 
@@ -111,7 +111,7 @@ def crawford_ferguson(kappa: float, *, oblique: bool = True) -> Criterion:
 
 
 def _family(name: str, weight: Callable[[int, int], float], *, oblique: bool) -> Criterion:
-    """Return criterion (4), whose kappa may depend on the numbers of rows and columns."""
+    """Return the criterion of equation (4); kappa may depend on the table's dimensions."""
 
     def evaluate(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
         kappa = weight(*loadings.shape[1:])
@@ -140,7 +140,7 @@ def geomin(epsilon: float = 0.01, *, oblique: bool = True) -> Criterion:
 
 
 def bifactor(*, oblique: bool = False) -> Criterion:
-    """Return the bifactor criterion: (3) over all factors except the first (general) factor."""
+    """Return the bifactor criterion: equation (3) over all factors except the first."""
     groups = oblimin()
 
     def evaluate(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:

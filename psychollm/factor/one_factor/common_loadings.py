@@ -9,7 +9,7 @@ Groups of questions have the same factor if the models' loadings are proportiona
 Here :math:`s_g` is the standard deviation of the factor in group g, which is one in the first
 group. Thresholds are free in every group, because the difficulty of questions and the yes rates of
 models do not change the factor. With squared standard errors v, the distance of the loadings from
-(1) is
+equation (1) is
 
 .. math:: Q = \min_{s, b} \sum_{k, g} \frac{(\hat a_{kg} - s_g b_k)^2}{v_{kg}} .          \quad (2)
 

@@ -199,7 +199,7 @@ def omega_numbers(
     varying: BoolArray | None = None,
     flip: bool = True,
 ) -> FloatArray:
-    """Return the coefficients of equation (1), then of (2) by group factor (b, 7 + 3 m)."""
+    """Return coefficients (b, 7 + 3 m) of equation (1), then of (2) by group factor."""
     if flip:
         keys = np.where(hierarchies.general < 0.0, -1.0, 1.0)
         hierarchies, matrices = (

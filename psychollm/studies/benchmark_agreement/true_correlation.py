@@ -20,8 +20,8 @@ Student's t distribution with K - 2 degrees of freedom. The interval therefore c
 
 .. math:: (K - 1) \log\big(1 + t_{K - 2}^2 / (K - 2)\big).                                \quad (3)
 
-The usual quantile of chi-squared, 3.8, is too small for few models: with five models, the limit
-(3) is 5.9.
+The usual quantile of chi-squared, 3.8, is too small for few models: with five models, the limit in
+equation (3) is 5.9.
 
 All models answer the same questions. The difficulty of the questions shifts the means of all
 models equally. The common shift of the means is part of :math:`\hat\mu`, so :math:`V_m` excludes

@@ -13,7 +13,7 @@ the score.
 
 Here, :math:`\phi_b` is the dispersion of benchmark b beyond the sampling of its n items. With
 weights :math:`w = 1 / (\phi_b + 1 / n)`, the parameters maximise the sum of the quasi-likelihood
-(3) and the logarithm of normal priors.
+in equation (3) and the logarithm of normal priors.
 
 .. math:: \sum_{mb} w_{mb} \big(y_{mb} \eta_{mb} - \log(1 + e^{\eta_{mb}})\big)          \quad (3)
 
