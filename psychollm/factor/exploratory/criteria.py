@@ -16,8 +16,8 @@ complexity of rows against the complexity of columns,
 .. math:: \tfrac14 (1 - \kappa) \sum_i \sum_{j \ne l} s_{ij} s_{il}
           + \tfrac14 \kappa \sum_j \sum_{i \ne q} s_{ij} s_{qj}.                          \quad (4)
 
-The criterion in equation (4) is equamax for :math:`\kappa = m / 2k` and parsimax for :math:`\kappa
-= (m - 1) / (k + m - 2)`. Geomin is
+The criterion in equation (4) is equamax for :math:`\kappa = m / 2k` and parsimax for
+:math:`\kappa = (m - 1) / (k + m - 2)`. Geomin is
 
 .. math:: \sum_i \Big(\prod_j (s_{ij} + \epsilon)\Big)^{1/m}.                            \quad (5)
 
