@@ -71,7 +71,7 @@ class AdaptiveTest(Result):
     )
 
     def summary(self) -> str:
-        """Describe the number of items and the errors of the estimates in sentences."""
+        """Describe in sentences how many items were used and how large the errors are."""
         reached = float((self.se <= self.target_se).mean()) if self.target_se else float("nan")
         ended = f"{percent(reached)} reached the target standard error {self.target_se:g}. "
         matched = np.flatnonzero(self.random_error <= self.rmse)

@@ -6,9 +6,9 @@ r"""Bayesian 2PL: the posterior of items, abilities, families and domains.
 
 Abilities are integrated out, so that the posterior has two parameters per item for any number of
 respondents. Abilities are drawn afterwards from their exact conditional distribution. Each family
-of respondents has its own mean ability; the slopes of items from one domain share a mean, and
-their intercepts share another. Unlike maximum likelihood, which treats estimated item parameters
-as known, the draws reflect their uncertainty.
+of respondents has its own mean ability. Each domain of items has its own mean log slope and mean
+intercept. Unlike maximum likelihood, which treats estimated item parameters as known, the draws
+reflect the uncertainty of these parameters.
 
 References
 ----------

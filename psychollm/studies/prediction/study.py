@@ -318,7 +318,7 @@ def _predictors(values: FloatArray, sides: _Sides, rng: np.random.Generator) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Folds:
-    """Folds of answers, models and questions."""
+    """Assignments of answers, of models and of questions to folds."""
 
     values: FloatArray  # (models, questions)
     rows: IntArray  # (answers,)

@@ -134,7 +134,7 @@ def _chance(picked: Picked, spread: float, slope: float) -> FloatArray:
 def _known(
     right: BoolArray, picked: Picked, spread: float, harder: tuple[float, ...] = (0.0,)
 ) -> list[FloatArray]:
-    """Return the log-likelihood of scores for each added difficulty (means, questions)."""
+    """Return, for each shift of difficulty, the log-likelihood of scores (means, questions)."""
     wrong = (picked.place >= 0) & ~right
     logs: list[list[FloatArray]] = [[] for _ in harder]
     for slope, share in SLOPES:

@@ -295,7 +295,10 @@ def criterion_curve(
 
 
 def known_at(grid: Grid, places: IntArray) -> BoolArray:
-    """Return whether a steered answer exists at each target's strength (targets, questions)."""
+    """Return whether a question has a steered answer at each target's strength.
+
+    The shape is (targets, questions).
+    """
     if grid.known is None:
         return np.ones((places.size, grid.yes.shape[1]), dtype=np.bool_)
     return np.asarray(grid.known[places] > 0, dtype=np.bool_)

@@ -31,7 +31,7 @@ def pairs_of(votes: Votes, fit: Fit, first: IntArray) -> Pairs:
 def _taken(
     votes: Votes, fit: Fit, where: IntArray, factor: FloatArray, n_pairs: int
 ) -> FloatArray:
-    """Return the information on each pair that is lost to voters' effects (pairs,)."""
+    """Return, for each pair, the information that voters' effects remove (pairs,)."""
     found = np.zeros(n_pairs)
     for part in votes.parts:
         table, state = part.table, fit.state.of(part)

@@ -92,7 +92,7 @@ class Voters(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Kinds(Result):
-    """Kinds of voters, or single voters with very many votes, compared with all others."""
+    """Comparison of each kind of voters, or voter with very many votes, with all other voters."""
 
     labels: Labels  # (kinds,)
     n_votes: IntArray  # (kinds,)

@@ -171,7 +171,7 @@ def bradley_terry(
 
 
 def _votes(ballot: Ballot) -> tuple[Votes, IntArray, IntArray]:
-    """Return votes sorted by voter, their order, and the voters or kinds with own strengths."""
+    """Return the votes by voter, their order, and the voters or kinds with separate strengths."""
     n, voter = ballot.left.size, ballot.voter
     own, owners = _own(ballot)
     # Effects of a single voter are not identified.
