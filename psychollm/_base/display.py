@@ -1,9 +1,9 @@
 """Printed and notebook representation of a result.
 
-Both representations contain the name of the result, the verdict or the first lines of its summary,
-and the first rows and columns of its table in reporting style. The last printed line states how to
-see the rest of the table. A single estimate is printed in one line. Notebook HTML keeps the
-colours of the notebook's theme and loads nothing from the network.
+Both representations contain the name of the result and its verdict (or the first lines of its
+summary). The first rows and columns of the table follow in reporting style. The last printed line
+states how to see the rest of the table. A single estimate is printed in one line. Notebook HTML
+keeps the colours of the notebook's theme and loads nothing from the network.
 """
 
 import re

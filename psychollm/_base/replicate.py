@@ -338,7 +338,7 @@ class _Silent:
 
 
 def progress_bar(*, show: bool, total: int | None, label: str) -> Progress:
-    """Return a bar of `total` units (None if unknown), or a silent one."""
+    """Return a progress bar of `total` units (None if unknown), or one that shows nothing."""
     if not show:
         return _Silent()
     tqdm = require("tqdm.auto", extra="progress", purpose="progress=True")

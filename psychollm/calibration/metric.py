@@ -1,9 +1,9 @@
 """Definition of a metric, and joint estimation of a set of metrics for all models.
 
 A metric computes statistics from tallies. The function `compute` of a metric takes the distinct
-confidences of one model and any number of resampled tallies, so that the sample, the bootstrap and
-the jackknife each require one call. Resamples of questions are drawn once and are shared by all
-models and metrics.
+confidences of one model and any number of resampled tallies. The sample, the bootstrap and the
+jackknife therefore each require only one call. Resamples of questions are drawn once and are
+shared by all models and metrics.
 """
 
 from collections.abc import Callable, Sequence

@@ -58,8 +58,8 @@ class Responses(Result):
         Threshold that splits reported confidence, on any scale, into yes and no: one threshold for
         all models, a rule applied to each model's own reports, or one threshold per model.
         ``"model_balanced"`` is the midpoint between two reported values that gives the yes rate
-        nearest to one half. No report equals the balanced midpoint, whereas many reports may equal
-        the median. `coding` and `cuts` record the rule.
+        nearest to one half. The balanced midpoint is never equal to a report, whereas many reports
+        may equal the median. `coding` and `cuts` record the rule.
     strict : bool
         Whether yes means ``value > threshold`` (default) or ``value >= threshold``.
     model, question, value : str, optional

@@ -92,7 +92,7 @@ class FactorScores(Result):
         square root of var / (var + mean sd^2).
     score_correlation : ndarray of shape (m, m)
         Model-implied correlations among the scores, to be compared with the factor correlations.
-        For posterior means, the correlations are observed correlations among the scores.
+        For posterior means, the correlations are those observed between the scores.
     method : str
         Scoring method.
     units, factors : tuple

@@ -112,7 +112,7 @@ class LogSlopes(Coordinates):
 
 
 def kappa_of(link: str) -> float:
-    """Return the slope below which coordinates are linear."""
+    """Return the slope below which coordinates are approximately linear in the slope."""
     return KAPPA if link == "logit" else KAPPA / PROBIT_SCALE
 
 

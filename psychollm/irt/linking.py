@@ -134,7 +134,7 @@ def link_scales(first: IRTFit, second: IRTFit, *, method: Method = "stocking_lor
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """Shared items in one fit."""
+    """Items of one fit that both fits share."""
 
     family: Family
     parameters: FloatArray  # (shared, p)

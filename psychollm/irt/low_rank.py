@@ -59,7 +59,7 @@ def woodbury(blocks: FloatArray, columns: FloatArray) -> Woodbury | None:
 
 @dataclass(frozen=True, slots=True)
 class LowRankCurvature:
-    """Information as blocks and low-rank columns, with a border for a shared slope."""
+    """Information matrix: blocks plus low-rank columns, and a border for a common slope."""
 
     core: Woodbury
     scores: FloatArray  # (J, p, U)

@@ -137,7 +137,7 @@ def family_of_items(
 
 
 def all_answers(models: Sequence[Model], has_answer: BoolArray) -> BoolArray:
-    """Return a mask (J, C) of possible answers: the answers to any item of the same model."""
+    """Return a mask (J, C) of possible answers, common to all items with the same item model."""
     everything, every = np.zeros_like(has_answer), np.array(models)
     for model in set(models):
         rows = every == model

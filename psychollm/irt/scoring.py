@@ -98,7 +98,7 @@ def ability_slope(
 def _yes_no_slope(
     parameters: FloatArray, abilities: FloatArray, codes: IntArray, link: str
 ) -> AbilitySlope:
-    """Return `ability_slope` for binary items, computed with half as many tables."""
+    """Return `ability_slope` for binary items, from the curve of one of the two answers."""
     at = curves(parameters, abilities, link)
     answered = codes >= 0
     residual = np.where(answered, (codes == 1) - at.p, 0.0)

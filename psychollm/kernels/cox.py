@@ -342,7 +342,7 @@ def _level(data, kind, row):
 
 @njit
 def _line(data, kind, slope, intercept):
-    """Fill the rows of slope and intercept; return the likelihood ratio statistic of (0, 1)."""
+    """Fill slope and intercept; return the likelihood ratio statistic for intercept 0, slope 1."""
     theta, totals, at = np.empty(2), np.empty(6), np.empty(3)
     penalty = PENALTY_LINE if kind == SEPARATED else NO_PENALTY
     top = fit_line(data, kind, theta)

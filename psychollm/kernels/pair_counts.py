@@ -109,7 +109,7 @@ def fill_bits(
     yes: AnyArray,
     answered: AnyArray,
 ) -> None:
-    """Set the bits (models, words) of cells whose rows are the questions from `first` on."""
+    """Set bits (models, words) for the filled cells of a block that starts at question `first`."""
     one = np.uint64(1)
     for row in range(start.size - 1):
         word = (first + row) >> 6

@@ -56,7 +56,7 @@ def normalise_rows(joint: FloatArray) -> FloatArray:
 def weighted_polynomials(
     posterior: FloatArray, nodes: FloatArray, degree: int
 ) -> Iterator[FloatArray]:
-    """Yield posterior times orthonormal polynomial of equation (2) (u, Q), up to `degree`."""
+    """Yield the posterior times each polynomial of equation (2), up to `degree` (u, Q)."""
     # If a posterior is concentrated on too few nodes for a degree, the result is zero.
     root = np.sqrt(posterior)
     before, current = np.zeros_like(root), root

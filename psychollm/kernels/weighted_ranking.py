@@ -9,7 +9,7 @@ correct and of wrong questions in a group. The area is
 
 which takes one pass per resample. Counts are integers, so that the sums are exact.
 
-A thresholded signal needs only the sums of the counts over a few classes of questions.
+For a thresholded signal, only the sums of counts over a few classes of questions are needed.
 
 References
 ----------

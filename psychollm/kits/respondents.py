@@ -122,7 +122,7 @@ class Respondents(ABC):
 
 
 def turn(values: Sequence[T], number: int) -> T:
-    """Return the value at a model's index, repeating the values cyclically."""
+    """Return the value for a model's index; the values repeat cyclically."""
     return values[number % len(values)]
 
 

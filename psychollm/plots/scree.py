@@ -124,7 +124,7 @@ def _told(shown: Sequence[Null], stop: int) -> list[str]:
 
 
 def _null_of(one: "Null | ParallelAnalysis") -> Null:
-    """Return the null distribution of a parallel analysis; return other nulls unchanged."""
+    """Convert a parallel analysis to a null distribution; return a null distribution as is."""
     if isinstance(one, Null):
         return one
     return Null.compare(

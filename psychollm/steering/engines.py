@@ -195,7 +195,7 @@ class LastToken:
 
     @staticmethod
     def possible(steering: Steering) -> bool:
-        """Return whether this method is possible, as far as model and options show in advance."""
+        """Return whether the model and the options allow this method, before any run."""
         body = steering.asked.body
         longest = max(map(len, steering.asked.encoded.rows))
         far = body.window is not None and longest >= body.window

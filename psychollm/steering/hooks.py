@@ -46,7 +46,8 @@ def steer(
         Layers whose output is steered, counted from 0.
     positions : {"prompt_last", "generated", "all"}
         Tokens to steer: the last token of the prompt, the tokens after the prompt, or all tokens.
-        A pass is a prompt if it is the first in the context or does not continue an earlier pass.
+        A forward pass counts as a prompt if it is the first in the context or does not continue an
+        earlier pass.
 
     Yields
     ------

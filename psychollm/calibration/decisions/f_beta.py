@@ -239,7 +239,7 @@ def _rate_matched(
 def _bands(
     draws: FloatArray, grid: FloatArray, level: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return bands, and how often each model beats always-yes or is best, at each beta."""
+    """Return for each beta the bands, and how often each model beats always-yes or is best."""
     tp, yes, correct, n = np.moveaxis(draws, 1, 0)
     interval = np.empty((tp.shape[1], grid.size, 2))
     beats, wins = np.empty((2, tp.shape[1], grid.size))

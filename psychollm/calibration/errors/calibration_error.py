@@ -20,8 +20,8 @@ equation (1). The lower bound is zero if T does not exceed the noise. The :math:
 T is the median of equation (1) is the *corrected* error, which is median-unbiased.
 
 If a sample has smaller gaps than expected under calibration, the interval could be empty or
-contain only zero. The upper bound is therefore at least the upper bound of a sample with the mean
-error expected under calibration, as in the power-constrained limits of Cowan et al.
+contain only zero. The upper bound is therefore never below that of a hypothetical sample whose
+error equals the mean under calibration, similar to the power-constrained limits of Cowan et al.
 
 Comparisons require draws of the corrected error. The draws are points of the confidence
 distribution of the corrected error. Let u be the relative rank of a resample's error. Its point is

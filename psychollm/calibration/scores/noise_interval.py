@@ -1,9 +1,10 @@
 r"""Intervals of non-negative components of scores, corrected for inflation by noise.
 
-Reliability, resolution, miscalibration and discrimination are mean squared deviations, for example
-of accuracy from confidence; over- and underconfidence are sums of deviations of one sign. The
-components are non-negative, so that noise increases them. Resampling adds further noise, so that
-percentiles of resamples are too high and never reach zero. Let :math:`o_k` be the proportion
+Reliability, resolution, miscalibration and discrimination are means of squared deviations, such as
+squared differences between accuracy and confidence. Overconfidence is the weighted sum of gaps in
+bins with too high confidence; underconfidence is the weighted sum in bins with too low confidence.
+The components are non-negative, so that noise increases them. Resampling adds further noise, so
+that percentiles of resamples are too high and never reach zero. Let :math:`o_k` be the proportion
 correct of bin k, :math:`V_k` its sampling variance (with clusters, computed from cluster sums;
 `estimates.clustered`), and :math:`s_k` the bin's proportion of all answers. Noise increases a mean
 squared deviation by the amount B of equation (1).

@@ -74,8 +74,9 @@ class LoadingErrors(Result):
         Nominal coverage of the intervals.
     reason : str
         Limitation of the standard errors, or "" if there is none. A continuity correction of empty
-        cells biases loadings. The bias exceeds standard errors if thresholds are extreme and of
-        opposite sign. `pairwise_likelihood` and `full_information` need no correction.
+        cells biases loadings. The bias is larger than the standard errors if thresholds are
+        extreme and of opposite sign. `pairwise_likelihood` and `full_information` need no
+        correction.
     congruence : ndarray of shape (n, m)
         Congruence of each replicate's aligned factors with the solution; (0, m) for the delta
         method. A low congruence means that a factor is not replicated.

@@ -179,7 +179,7 @@ def confirmatory_groups(
     -------
     GroupFactors
         Parameters per group on the scale of the reference group, with standard errors and fit
-        indices. `score_tests` identifies items that violate the equalities.
+        indices. `score_tests` identifies items that violate the equality constraints.
 
     Raises
     ------

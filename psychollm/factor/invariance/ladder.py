@@ -133,7 +133,7 @@ class FitDifference(Result):
         )
 
     def summary(self, *, alpha: float = 0.05, smallest: SmallestEffects = SMALLEST) -> str:
-        """Describe the loss of fit due to the equalities.
+        """Describe the loss of fit due to the equality constraints.
 
         Parameters
         ----------

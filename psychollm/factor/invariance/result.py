@@ -1,4 +1,4 @@
-r"""Result of a multi-group factor model, with score tests of its equalities.
+r"""Result of a multi-group factor model, with score tests of its equality constraints.
 
 Score tests of equalities between groups need only the constrained model. Releasing an equality
 adds parameters with derivatives E. The part of E that the other parameters cannot absorb, and the
@@ -321,7 +321,7 @@ class GroupFactors(Result):
         of: Literal["items", "parameters"] = "items",
         adjustment: Adjustment = "holm",
     ) -> EqualityTests:
-        """Test which items violate the equalities, without refitting.
+        """Test which items violate the equality constraints, without refitting.
 
         Parameters
         ----------

@@ -238,7 +238,7 @@ def exploratory_pairwise_likelihood(
     Raises
     ------
     ShapeError
-        If fewer than ``2 m + 1`` models vary.
+        If fewer than ``2 m + 1`` models have varying answers.
 
     Examples
     --------

@@ -413,7 +413,7 @@ def second_share_test(
 
 
 def _testable(responses: ResponsesLike) -> CountedAnswers:
-    """Return the pair counts of a table that can be tested."""
+    """Return the pair counts; raise an error if too few models have varying answers."""
     answers = CountedAnswers.of(responses)
     rates = answers.counts.yes_rates
     varying = int(np.sum((rates > 0.0) & (rates < 1.0)))

@@ -171,7 +171,7 @@ def days_ahead(rng: np.random.Generator) -> Twins:
 
 
 def larger(rng: np.random.Generator) -> Twins:
-    """Compare two numbers by size or by beauty."""
+    """Ask which of two numbers is larger (answerable) or lovelier (unanswerable)."""
     one, two = (int(n) for n in rng.choice(np.arange(11, 1000), 2, replace=False))
     asks = f"Which of the two numbers {one} and {two} is the {{}} one?"
     return _twins(asks, "larger", max(one, two), "lovelier")
@@ -259,7 +259,7 @@ def pairs(scenario: Scenario, n: int, seed: int) -> tuple[Askable, ...]:
 
 
 def _different(scenario: Scenario, seed: int) -> Iterator[Twins]:
-    """Yield different pairs; templates alternate until they are exhausted."""
+    """Yield pairs of questions without repetition; templates take turns until exhausted."""
     frames = FRAMES[scenario]
     rng = np.random.default_rng([seed, SCENARIOS.index(scenario)])
     seen: set[str] = set()

@@ -113,7 +113,7 @@ class Numeral:
 
 
 def numerals(text: str, *, equations: bool = True, shares: bool = False) -> list[Numeral]:
-    """Return the numbers of a text from `plain`, in order."""
+    """Return the numbers in a text returned by `plain`, in order of appearance."""
     # With `equations`, "=" precedes a result; otherwise it precedes the label of a code ("1 =
     # never"). With `shares`, "3 of 4" is one number with a denominator; "3/4" always is.
     return list(_numerals(text, equations, shares))

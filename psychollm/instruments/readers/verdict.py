@@ -14,8 +14,8 @@ or the opening words of the reply contradict it.
 Rule 4 uses the conclusion of the last sentence ("so", "therefore"), unless the opening words
 contradict it.
 
-Rule 5 uses opening words that are followed by a reason, for those forms of answers whose reasons
-mention other values.
+Rule 5 uses opening words that are followed by a reason. It applies only to forms of answers whose
+reasons mention other values.
 
 Rule 6 uses the only value that the reply mentions, if nothing contradicts it.
 

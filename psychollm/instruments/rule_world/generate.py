@@ -238,7 +238,7 @@ def told(
 
 
 def _undefined(plot: Plot, words: Lexicon) -> str | None:
-    """Return the undefined word of a plot, or None."""
+    """Return the undefined word in an item's plot, or None if every word is defined."""
     if plot.gap in {Gap.KIND_GIVES, Gap.KIND_RECEIVES}:
         return words.kinds[plot.draw % len(words.kinds)]
     if plot.gap in {Gap.QUANTITY_GIVEN, Gap.QUANTITY_ASKED}:

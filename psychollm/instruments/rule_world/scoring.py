@@ -219,7 +219,7 @@ def strict(prompt: Prompt, reading: Reading) -> float:
 
 
 def keyword(prompt: Prompt, reading: Reading) -> float:
-    """Return the keyword score: items with an undefined word pass with any word of doubt."""
+    """Return the keyword score: for an undefined word, any expression of doubt passes."""
     given = response(prompt, reading)
     if given is None or prompt.about["type"] != "B" or "claims" in prompt.about:
         return strict(prompt, reading)

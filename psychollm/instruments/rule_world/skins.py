@@ -99,7 +99,7 @@ Skin: TypeAlias = Literal["synthetic", "circuits", "plumbing"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lexicon:
-    """Words that describe a world."""
+    """Words with which a world is described."""
 
     unit: str
     load: str

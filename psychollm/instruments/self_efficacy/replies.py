@@ -4,10 +4,11 @@ Several ratings are coded as one value, such as "3 4 refused 2". The value conta
 failure category for each statement, in the order of administration. If a sentence of the reply
 rejects the premise of a statement, the stored text ends with this sentence.
 
-A reply passes a task under the following conditions. A number must be right; a letter must name
-the right statement. A summary must mention every fact (recognised by the beginning of one of
-several words), respect the limits on words and sentences, and avoid what the task forbids. The
-rule does not check whether a mentioned fact is reported correctly, because this requires a judge.
+A reply passes a task under the following conditions. If the solution is a number, it must be
+right; if it is a letter, it must name the right statement. A summary must mention every fact
+(recognised by the beginning of one of several words), respect the limits on words and sentences,
+and avoid what the task forbids. The rule does not check whether a mentioned fact is reported
+correctly, because this requires a judge.
 
 A low rating may reflect a lack of confidence, or the view that the statement does not apply to a
 program. A rule searches for English sentences which state that a program lacks the rated

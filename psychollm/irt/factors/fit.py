@@ -192,7 +192,7 @@ class Position:
 
     @classmethod
     def of(cls, ascent: Ascent) -> Position:
-        """Return the transformation for the first kind of questions, which describes answers."""
+        """Return the transformation for questions of the first kind, which describe answers."""
         models, answers = ascent.models, ascent.kinds[0]
         k = answers.mean.shape[1] - answers.known - 1
         q = models.mean.shape[1]

@@ -168,7 +168,7 @@ class Models:
         return records(self.mean, self.covariance, self.constant)
 
     def update(self, sums: FloatArray, levels: FloatArray | None = None) -> None:
-        """Set the posteriors, given sums over questions; `levels` are sums for the first entry."""
+        """Set the posteriors from sums over questions; `levels` has the sums for first entries."""
         d = self.mean.shape[1] + 1
         total, pull = unpacked(sums[:, : packed_size(d)], d), sums[:, packed_size(d) :].copy()
         if levels is not None:
@@ -193,7 +193,7 @@ Piece: TypeAlias = tuple[int, int, int, FloatArray, FloatArray, FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class _Pass:
-    """Data pass over one block of questions, given the models."""
+    """Data pass that updates one block of questions while the models' posteriors are fixed."""
 
     reads: tuple[Reads, ...]
     precisions: tuple[FloatArray, ...]

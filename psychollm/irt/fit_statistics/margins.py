@@ -33,7 +33,7 @@ Statistic: TypeAlias = Literal["auto", "m2", "m2_star", "c2"]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Selected margins, with the values of functions at the answers and the margins' positions."""
+    """Functions of answers that define the selected margins, with the items they refer to."""
 
     single: FloatArray  # (F, C)
     pair: FloatArray  # (G, C)

@@ -302,7 +302,7 @@ def _refined(summit: Summit, steps: Steps) -> Summit:
 
 
 def _polished(summit: Summit, steps: Steps, rule: Rule, coarse: Rule) -> Summit:
-    """Optimise on the final quasi-random rule, and measure changes under other segments."""
+    """Optimise on the final quasi-random rule; estimate the error from shifted rules."""
     problem, point = summit.problem, summit.point
     m, rows = problem.dimensions, problem.frequency.size
     point = at(problem, point.place, rule, point.modes)

@@ -94,7 +94,7 @@ class SlopeCurves:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior:
-    """Posteriors of each pattern's abilities on a few nodes, averaged over points of the items."""
+    """Ability posteriors of each pattern on a few nodes, averaged over item parameter values."""
 
     theta: FloatArray  # (U, Q, m)
     share: FloatArray  # (U, Q)

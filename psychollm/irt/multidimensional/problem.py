@@ -267,7 +267,7 @@ def pivots_of(place: Place) -> IntArray:
 
 
 def with_pivots(problem: Problem, place: Place) -> tuple[Problem, Place]:
-    """Return problem and point with the rotation fixed by pivots; unchanged if not rotatable."""
+    """Fix the rotation by pivots; return the new problem and point, or the old if not needed."""
     m = problem.dimensions
     if not problem.exploratory or m == 1:
         return problem, place

@@ -266,7 +266,7 @@ class StreamedAbilities:
     far: bool = True  # whether modes may have moved
 
     def posterior(self, points: FloatArray) -> Posterior:
-        """Locate modes; return posteriors with items averaged over `points` (S, kept J, 2)."""
+        """Locate the modes; return posteriors averaged over item `points` (S, kept J, 2)."""
         every, centre, width = self._every(points), self.centre, self.width
         searched, k, before = False, FEWEST if self.far else self.n_nodes, np.inf
         while True:

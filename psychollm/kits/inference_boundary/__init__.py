@@ -56,7 +56,7 @@ class Simulated(Respondents):
         return turn(RATES, model)["ABCM".index(kind)]
 
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield all pass rates, hedged proportions and certainty inversions."""
+        """Yield true and estimated pass rates, hedged answers, and certainty inversions."""
         study = found["rule_world"]
         for kind in dict.fromkeys(row["type"] for row in study["profiles"]):
             rows = [row for row in study["profiles"] if row["type"] == kind]

@@ -39,7 +39,7 @@ class Simulated(Respondents):
         return float(self.rng("ease", item).normal())
 
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield the number of factors, mean loading, yes rates, and absence of self-knowledge."""
+        """Yield number of factors, mean loading, yes rates, and the absence of private signals."""
         study = found["self_prediction"]
         rows = study["models"]
         p = study["dimensionality"]["one_factor_p"]

@@ -265,7 +265,7 @@ class Explored:
         return np.asarray(np.exp(np.minimum(self.at + places @ self.axes.T, np.log(LARGEST))))
 
     def along(self, values: Callable[[Mode], FloatArray], places: FloatArray) -> FloatArray:
-        """Return a function of the mode, interpolated along the lines and summed (n, values)."""
+        """Interpolate a function of the mode along each line, and add the results (n, values)."""
         centre = values(self.modes[0][2])
         # A spline is linear in its values: it is the sum of the values times cardinal splines.
         basis = CubicSpline(_POINTS, np.eye(_POINTS.size), bc_type="natural")

@@ -174,7 +174,7 @@ class BenchmarkAgreement(Study, Result):
         return axes
 
     def outcome(self, *, smallest: SmallestEffects = SMALLEST) -> Outcome:
-        """Return the outcome for the proportion of pairs that the benchmarks order oppositely.
+        """Return the verdict on the proportion of model pairs ranked oppositely by the benchmarks.
 
         Parameters
         ----------

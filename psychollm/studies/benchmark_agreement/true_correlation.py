@@ -56,7 +56,7 @@ class TrueCorrelation:
 
 
 def own_covariance(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return covariances of two errors without the part common to all models (models,)."""
+    """Return each model's covariance of two errors, without the common part (models,)."""
     # Rows are models; columns are the contributions of questions or clusters to their errors. The
     # covariance is c + v_m within model m and c between models. Deviations from the mean of all K
     # models then have the covariance d_m = (1 - 2 / K) v_m + mean(v) / K; this is solved for v_m.

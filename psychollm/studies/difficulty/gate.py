@@ -231,7 +231,7 @@ class GateFit(Study, Result):
         )
 
     def _beside_always(self, smallest: float, *, key: bool) -> Finding:
-        """Return the comparison of the gate with the rule of always answering."""
+        """Return the finding that compares the gate with always answering."""
         name = "risk" if self.gate.goal.startswith("risk") else "f_beta"
         lead = getattr(self, name).difference("gate", "always answer")
         shown = outcome(lead.interval, smallest=smallest)

@@ -9,8 +9,8 @@ of all other kinds are fixed at the experts' values for MMLU-Redux.
 A sound question may be a *misconception item*: on one sound question in a hundred, models behave
 as if another option were right. Choices cannot distinguish a misconception item from a wrong key.
 The proportion of misconception items, which is fixed by the experts' judgements, therefore bounds
-the probability of a wrong key. Most questions with another fault look sound, since models
-understand the intended meaning.
+the probability of a wrong key. Most questions with other faults are answered like sound questions,
+because models understand the intended meaning.
 
 Wrong keys also come in runs, for example if a column of keys is shifted by a row, or a page is
 misread. A hidden Markov chain along the table models runs of wrong keys. After a question outside

@@ -11,11 +11,12 @@ for a group g of objects. The mean of h over raters is part of :math:`\mu_j`. Eq
 .. math:: \log P(k) = c_k z + w_k m_i + \sum_l T_{kl} \tau_l + \text{const}.                (2)
 
 The scores c are equally spaced, and w is 1 in the middle and 0 at both ends. The parameter m is
-the rater's central tendency, and T are polynomials of degree 3 and higher for the steps that all
-raters share. With two ratings, the model is the many-facet logistic model with slopes; with more
-ratings, it is the generalised partial credit model. With three ratings, the model is Davidson's
-model of ties, with "unsure" between no and yes. Slopes are :math:`a = \kappa \sinh u`: for large
-slopes, u is nearly logarithmic in a, and slopes may be negative.
+the rater's central tendency. The columns of T are polynomials of degree 3 and higher; all raters
+share their coefficients :math:`\tau`. With two ratings, the model is the many-facet logistic model
+with slopes; with more ratings, it is the generalised partial credit model. With three ratings, the
+model is Davidson's model of ties, with "unsure" between no and yes. Slopes are
+:math:`a = \kappa \sinh u`: for large slopes, u is nearly logarithmic in a, and slopes may be
+negative.
 
 The quality x is integrated out over nodes. The observed information is the information for known x
 minus the missing information. The missing information is the covariance of the scores under the

@@ -357,10 +357,11 @@ def self_efficacy(
     SelfEfficacyStudy
         Models are the unit of replication of every test and interval: repeats, levels and
         statements of a model are averaged before models are compared. Only `totals` has intervals
-        over the repeats of one model. Consistency, stability, conditions, people, performance and
-        measures use first ratings in the plain design ("plain" persona, tasks first, all at once,
-        no feedback). If a condition has no rating with the plain label of a factor, the first
-        label in sorted order is used instead.
+        over the repeats of one model. The results on consistency, stability, conditions, people,
+        performance and measures are based on first ratings in the plain design. In the plain
+        design, the persona is "plain", tasks come first, all statements are rated at once, and
+        there is no feedback. If a condition has no rating with the plain label of a factor, the
+        first label in sorted order is used instead.
 
     Raises
     ------

@@ -8,8 +8,8 @@ Equation (1) gives the log odds of left against right for voter v, and the log t
 
 Voter v has three normal effects: a preference :math:`s_v` for the left side, an effect :math:`t_v`
 on ties, and a log discrimination :math:`\alpha_v`. Strengths differ between kinds of voters: kind
-g has normal deviations :math:`u_g`. A single voter with very many votes also has deviations; this
-voter is linked with the other voters but not pooled. Strengths also have a normal prior. All
+g has normal deviations :math:`u_g`. A single voter with very many votes is not pooled with other
+voters, but has its own deviations from the strengths. Strengths also have a normal prior. All
 standard deviations are estimated.
 
 The effects of voters are integrated out. Newton steps find the mode of each voter's posterior.

@@ -24,7 +24,7 @@ class Expected(NamedTuple):
 
 
 class Here(NamedTuple):
-    """Terms of votes at the modes of their voters' effects."""
+    """Likelihood terms of votes, at the posterior modes of the voters' effects."""
 
     terms: Terms
     slope: FloatArray  # (votes,) discrimination; (1,) without voters

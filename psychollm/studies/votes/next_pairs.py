@@ -2,7 +2,8 @@ r"""Choose the pairs of models that determine the boundaries of tiers with the f
 
 A tier ends before the first model that is significantly weaker than the tier's best model.
 Therefore, only the differences between the best model of a tier and the models of the next tier
-determine the tiers. A difference d becomes significant after :math:`m_d` times the present votes.
+determine the tiers. A difference d is expected to become significant when the number of votes is
+:math:`m_d` times the present number.
 
 .. math:: m_d = \Bigl(\frac{c \, \mathrm{se}_d}{d}\Bigr)^2                               \quad (1)
 

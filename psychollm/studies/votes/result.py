@@ -268,7 +268,7 @@ class BradleyTerry(Study, Result):
         Parameters
         ----------
         n_draws : int
-            Number of simulated data sets under additive strengths.
+            Number of data sets simulated under the null hypothesis of additive strengths.
         rng : Generator, int or None
             Source of randomness.
 

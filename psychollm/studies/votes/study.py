@@ -1,8 +1,8 @@
 r"""Estimate strengths, ranks and tiers from votes on pairs of models.
 
-Votes follow Davidson's model of ties (`psychollm.studies.votes.davidson`) with an advantage of one
-side, effects of covariates, and each voter's effects on side, ties and discrimination
-(`psychollm.studies.votes.fit`). Standard errors are clustered by voters and prompts
+Votes follow Davidson's model of ties (`psychollm.studies.votes.davidson`), extended by an
+advantage of one side and effects of covariates. Each voter has effects on side, ties and
+discrimination (`psychollm.studies.votes.fit`). Standard errors are clustered by voters and prompts
 (`psychollm.studies.votes.inference`). The intervals of all differences and the bounds of all ranks
 are simultaneous, as in `psychollm.compare`.
 

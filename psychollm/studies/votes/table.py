@@ -1,4 +1,4 @@
-"""Votes with integer codes, in parts that fit into a processor's cache, and the fit's state."""
+"""Integer codes of votes, in parts that fit into a processor's cache, and state of the fit."""
 
 from dataclasses import dataclass
 from functools import cached_property
