@@ -6,7 +6,7 @@ The options of the compiler are:
 * ``nogil=True``: kernels release the global interpreter lock, so that replicates run in threads.
 * ``cache=True``: compiled kernels are stored on disk if possible.
 * ``no_cfunc_wrapper=True``: no wrapper for calls from C is compiled, because no C code calls
-kernels.
+  kernels.
 
 If no cache can be written, for example in a read-only installation without a home directory, Numba
 raises an error in the decorator, and the kernel is compiled in memory. Compiling the wrapper for
