@@ -150,9 +150,9 @@ def needed(wanted: Sequence[Criterion], units: str) -> Finding | None:
     text = (
         f"Some effects are inconclusive. The table gives the numbers of {units} needed with "
         f"{percent(POWER)} power to show that a null effect is negligible, to detect the "
-        "smallest effect of interest, and to detect an effect of the estimated size. Required "
-        "numbers account for the uncertainty of the standard errors and assume that standard "
-        f"errors are inversely proportional to the square root of the number of {units}."
+        "smallest effect of interest, and to detect an effect of the estimated size. "
+        f"Required numbers of {units} account for the uncertainty of the standard errors and "
+        "assume that these errors are inversely proportional to the square root of the number."
     )
     if decides:
         most = about(max(decides))

@@ -31,7 +31,7 @@ def answers(tmp_path: Path) -> pd.DataFrame:
 def test_domains_of_a_table_are_compared(call, answers, tmp_path: Path) -> None:
     found = call("compare", "answers.csv", "--by", "domain", "--out", "here")
     assert found.returncode == 0, found.stderr
-    assert "4 of 4 differences between groups are significant" in found.stdout
+    assert "4 of the 4 differences between groups are significant" in found.stdout
     assert "Report:" not in found.stdout
     names = {path.name for path in (tmp_path / "here").iterdir()}
     assert names == {"groups.csv", "differences.csv", "results.json", "comment.md"}

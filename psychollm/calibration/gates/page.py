@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 def _methods(result: "ConfidenceGate") -> tuple[str, ...]:
     clusters = (
-        "Clustered answers are dependent. The effective number of answers is between two values: "
-        "the worst case, in which the answers of a cluster are all right or all wrong, and the "
-        "number implied by the variance between clusters.",
+        "Clustered answers are dependent. The effective number of answers lies between two "
+        "values: the number in the worst case, in which the answers of a cluster are all right or "
+        "all wrong, and the number implied by the variance between clusters.",
     ) * result.clustered
     return (
         "Thresholds are tested from the highest confidence down. A threshold passes if the upper "

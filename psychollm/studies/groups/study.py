@@ -146,8 +146,8 @@ class Grouped(Study, Result):
         if known == 1:
             return f"The groups {'' if shown else 'do not '}differ significantly."
         return (
-            f"{count(shown) if shown else 'None'} of {count(known)} differences between groups "
-            f"{'is' if shown < 2 else 'are'} significant."
+            f"{count(shown) if shown else 'None'} of the {count(known)} differences between "
+            f"groups {'is' if shown < 2 else 'are'} significant."
         )
 
     def _row(self, row: int) -> str:

@@ -298,13 +298,13 @@ class QuestionAudit(Study, Result):
             return f"No {what} is flagged at {_IN_FIVE}; {n} are flagged at 50 %."
         found = self.found[np.flatnonzero(np.isclose(self.stated, LOOSE))]
         text = (
-            f"No {what} is flagged at {_IN_FIVE}. At a rate of 50 %, {n} "
+            f"No {what} is flagged at {_IN_FIVE}. At a false discovery rate of 50 %, {n} "
             f"{'key is' if n == '1' else 'keys are'} flagged; check flagged keys by hand, "
             "because up to half are expected to be correct."
         )
         if found.size:
             text += (
-                f" At a rate of 50 %, the audit detects {percent(found[0])} of keys that were "
+                f" At this rate, the audit detects {percent(found[0])} of the keys that were "
                 "corrupted on purpose."
             )
         return text

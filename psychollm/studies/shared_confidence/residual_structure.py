@@ -77,7 +77,7 @@ class ResidualStructure(Study, Result):
             ),
             explanation=(
                 "For every pair of models, the number of questions to which both said yes is "
-                "compared with its expectation under the common factor."
+                "compared with the number expected under the one-factor model."
             ),
             numbers={"correlation": self.correlation, "p": self.p_value},
             reason=str(self.reason),

@@ -98,10 +98,10 @@ def test_what_is_said(right) -> None:
     found = compare_by(right, DOMAIN, rng=1)
     text = found.summary()
     assert "3 groups of questions." in text
-    assert "of 12 differences between groups" in text.lower()
+    assert "of the 12 differences between groups" in text.lower()
     assert "sums, 60 questions: " in text
     shown = int((found.differences.adjusted <= 0.05).sum())
-    assert f"{shown} of 12 differences between groups are significant" in text
+    assert f"{shown} of the 12 differences between groups are significant" in text
     alone = compare_by(right, list("xyyy"), of="models", rng=1)
     assert "only one model" in alone.summary()
     assert set(alone.results) == {"y"}
