@@ -73,7 +73,7 @@ class LogSlopes(Coordinates):
         return coordinates
 
     def _length(self, slope: FloatArray) -> FloatArray:
-        """Return the square root in equation (1), which is also the derivative of slope a by u."""
+        """Return the square root in equation (1); it is also the derivative of slope a by u."""
         return np.sqrt(slope**2 + self.kappa**2)
 
     def _easiness(self, coordinates: FloatArray) -> FloatArray:

@@ -138,7 +138,7 @@ def posteriors(
 
 
 def expectation(problem: Problem, parameters: FloatArray, grid: Grid) -> Expectation:
-    """Compute the E step: the likelihood and the expected counts, equation (1)."""
+    """Compute the E step: the likelihood, and the expected counts of equation (1)."""
     patterns = problem.patterns
     value, n_nodes = 0.0, grid.nodes.size
     columns = np.zeros((patterns.indicator.shape[1], n_nodes))

@@ -79,7 +79,7 @@ def _expectations(counts, shares, reach, expected):
 
 @njit
 def _pairs(reach, shares, chance, pairs):
-    """Fill expected numbers of joint yes answers (J, J); fill `chance` with pi_J, equation (4)."""
+    """Fill the expected joint yes counts (J, J), and `chance` with pi_J of equation (4)."""
     size = pairs.shape[0]
     for k in range(1, size + 1):
         new = k - 1

@@ -268,7 +268,7 @@ def _add(count, share, theta, work, by, within):
 
 @njit
 def integrate(items, data, prior, rule, modes, moments, sums):
-    """Fill log-likelihoods and moments of patterns, equation (2), and sums, equation (3)."""
+    """Fill log-likelihoods and moments of patterns (equation (2)) and the sums of equation (3)."""
     # `items`: slopes (m, J), intercepts (J,), link (0 logit, 1 probit).
     # `data`: yes (U, J) and answered (U, J) as 0 and 1, frequencies (U,).
     # `prior`: inverse (m, m) and log determinant of the abilities' correlation matrix, and whether

@@ -12,9 +12,9 @@ variance :math:`s = \mathrm{tr}(S) / d`. The directions are
 
 Equation (1) is the difference in means between prompts answered yes and prompts answered no.
 Equation (2) is a linear discriminant whose covariance is shrunk towards a multiple of the
-identity. The linear discriminant separates prompts answered yes and no better than the difference
-in equation (1) if the variance of states differs between directions. With :math:`\gamma = 1`,
-equation (2) is proportional to equation (1).
+identity. If the variance of states differs between directions, the linear discriminant separates
+the two classes of prompts better than equation (1) does. With :math:`\gamma = 1`, equation (2) is
+proportional to equation (1).
 
 References
 ----------
@@ -410,7 +410,7 @@ def _split(
 
 
 def _whitened(x: FloatArray, yes: BoolArray, difference: FloatArray, gamma: float) -> FloatArray:
-    """Return the difference of means times the inverse shrunk covariance, as in equation (2)."""
+    """Return equation (2): the difference of means times the inverse shrunk covariance."""
     within = np.concatenate([x[group] - x[group].mean(axis=0) for group in (yes, ~yes)])
     n, width = len(within), x.shape[1]
     sphere = gamma * (within**2).sum() / (n * width)

@@ -15,9 +15,9 @@ answers per bin. The intervals of over- and underconfidence correct for this bia
 zero (`noise_interval`). The estimates of over- and underconfidence are therefore in the upper part
 of the interval, or above it. The difference between mean confidence and accuracy is not biased.
 
-The interval of the difference d combines the intervals of the two means (Zou & Donner 2008). With
-the bounds l and u of the two means, and the correlation r of confidence and correctness, the lower
-bound of d is given by equation (2), and the upper bound is analogous.
+The interval of the difference d combines the intervals of the two means (Zou & Donner 2008). Let l
+and u be the bounds of the two means, and r the correlation of confidence and correctness. Equation
+(2) gives the lower bound of d; the upper bound is analogous.
 
 .. math:: d - \sqrt{(\bar f - l_f)^2 + (u_y - \bar y)^2
                     - 2 r (\bar f - l_f)(u_y - \bar y)}.                                  \quad (2)

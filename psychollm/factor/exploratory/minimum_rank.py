@@ -65,7 +65,7 @@ def minimum_rank(matrix: FloatArray, n_factors: int) -> Lowest[MinimumRank]:
 
 
 def follow_barrier(matrix: FloatArray, psi: FloatArray, n_factors: int) -> MinimumRank:
-    """Minimise the sum, equation (1), from one start with a positive definite reduced matrix."""
+    """Minimise equation (1) from one start with a positive definite reduced matrix."""
     k = len(matrix)
     barrier, steps, change = FIRST_BARRIER, 0, np.inf
     while barrier > LAST_BARRIER:

@@ -11,13 +11,13 @@ The scale and the shift of the corrected difference follow from the sum and the 
 the weights (Satorra, 2000; Asparouhov & Muthen, 2010). The difference of two corrected statistics
 is not a valid test.
 
-A non-significant difference does not establish that the equalities hold. The loss of fit due to
-the equalities is measured by the RMSEA of the difference test T with d degrees of freedom, in G
-groups with n units in total,
+A non-significant difference does not establish that the equality constraints hold. The RMSEA of
+the difference test measures the loss of fit due to the constraints. With the statistic T on d
+degrees of freedom, and n units in total in G groups,
 
 .. math:: \mathrm{RMSEA}_D = \sqrt{\max\Big(\frac{G (T - d)}{d\,(n - G)}, 0\Big)}.        \quad (2)
 
-The interval of this RMSEA inverts the noncentral chi-square distribution of T. Equalities are
+The interval of this RMSEA inverts the noncentral chi-square distribution of T. The constraints are
 established if the loss of fit is below the smallest effect of interest (Yuan & Chan, 2016;
 Savalei, Brace & Fouladi, 2024).
 
@@ -119,12 +119,12 @@ class FitDifference(Result):
     )
 
     def outcome(self, *, alpha: float = 0.05, smallest: SmallestEffects = SMALLEST) -> Outcome:
-        """Return whether the equalities are violated, equivalent or inconclusive.
+        """Return whether the loss of fit is significant, negligible or inconclusive.
 
         Parameters
         ----------
         alpha : float
-            Significance level: probability of rejecting true equalities.
+            Significance level: probability of rejecting true equality constraints.
         smallest : SmallestEffects
             Smallest effects of interest; only `rmsea` is used.
         """
@@ -138,7 +138,7 @@ class FitDifference(Result):
         Parameters
         ----------
         alpha : float
-            Significance level: probability of rejecting true equalities.
+            Significance level: probability of rejecting true equality constraints.
         smallest : SmallestEffects
             Smallest effects of interest; only `rmsea` is used.
         """
@@ -156,7 +156,7 @@ class FitDifference(Result):
 
 
 def fit_difference(larger: GroupFactors, smaller: GroupFactors) -> FitDifference:
-    """Test the equalities of a model against a model without these equalities.
+    """Test the equality constraints of a model against a model without these constraints.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ class MeasurementInvariance(Result):
     alpha: float
 
     def outcomes(self, *, smallest: SmallestEffects = SMALLEST) -> tuple[Outcome, ...]:
-        """Return for each step whether equalities are violated, equivalent, or inconclusive.
+        """Return for each step whether the loss of fit is significant, negligible or inconclusive.
 
         Parameters
         ----------

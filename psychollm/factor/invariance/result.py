@@ -149,7 +149,7 @@ def equality_tests(model: GroupFactors, *, of: Released, adjustment: Adjustment)
 
 
 def _releases(model: GroupFactors, of: Released) -> list[_Release]:
-    """Return the equalities that can be released, with their derivatives."""
+    """Return the equality constraints that can be released, with their derivatives."""
     layout = model._layout
     groups, p = len(model.groups), len(model._residuals) // len(model.groups)
     stacked = np.zeros((groups, p, groups, layout.shape.size))
@@ -362,7 +362,7 @@ class GroupFactors(Result):
         return pd.DataFrame(rows)
 
     def summary(self) -> str:
-        """Describe the equalities and the fit of the model, with warnings."""
+        """Describe the equality constraints and the fit of the model, with warnings."""
         sizes = ", ".join(f"{g!r} ({n:g})" for g, n in zip(self.groups, self.n, strict=True))
         lines = [
             f"{self.invariance.capitalize()} model of {len(self.labels)} items on "

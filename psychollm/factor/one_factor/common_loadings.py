@@ -8,14 +8,14 @@ Groups of questions have the same factor if the models' loadings are proportiona
 
 Here :math:`s_g` is the standard deviation of the factor in group g, which is one in the first
 group. Thresholds are free in every group, because the difficulty of questions and the yes rates of
-models do not change the factor. With squared standard errors v, the distance of the loadings from
-equation (1) is
+models do not change the factor. If v are the squared standard errors of the loadings, their
+distance from equation (1) is
 
 .. math:: Q = \min_{s, b} \sum_{k, g} \frac{(\hat a_{kg} - s_g b_k)^2}{v_{kg}} .          \quad (2)
 
-The distance Q has :math:`(G - 1)(K - 1)` degrees of freedom for K models in G groups. Q is
-compared with the distances of tables that are simulated from equation (1) and refitted, with the
-thresholds and missing data of each group. A chi-square test would be conservative with a few
+The distance Q has :math:`(G - 1)(K - 1)` degrees of freedom for K models in G groups. The null
+distribution of Q is simulated: tables are generated from equation (1), with the thresholds and
+missing data of each group, and are refitted. A chi-square test would be conservative with a few
 hundred questions. Rescaled to the mean of a chi-square, Q gives the RMSEA of equation (1) with its
 interval, as in difference tests (`psychollm.factor.invariance`).
 """

@@ -54,7 +54,7 @@ SMALLEST = 1.0  # smallest expected count of a cell
 
 
 def with_item(scores: FloatArray, p: FloatArray) -> FloatArray:
-    """Return the distribution of sum scores after adding an item (C, Q), by equation (1)."""
+    """Return the distribution of sum scores after adding an item, by equation (1) (C, Q)."""
     n = scores.shape[0]
     longer = np.zeros((n + p.shape[0] - 1, scores.shape[1]))
     for c, curve in enumerate(p):

@@ -170,7 +170,7 @@ Pieces = tuple[FloatArray, FloatArray, BoolArray]
 
 
 def _dense(problem: Problem, point: Point, rule: Rule, pieces: Pieces) -> DenseInformation:
-    """Return the factored information matrix, equation (1)."""
+    """Return the information matrix of equation (1), factored."""
     blocks, end, free = pieces
     items, p = blocks.shape[:2]
     missing = np.zeros((free.size, free.size))

@@ -10,8 +10,8 @@ and SD follow from the gradient by integration by parts,
 where :math:`\ell` is the log-likelihood. With few nodes, the left sides of equations (1) are sums
 over thousands of items and have a far larger error than the right sides. Answers carry little
 information about the scale of abilities, so this error would shift the scale. `_on_scale`
-therefore adjusts the gradient so that both equations (1) are true, in the directions in which the
-gradient changes under a shift and a stretch of the scale.
+therefore corrects the gradient so that both equations (1) are true. The correction changes only
+the directions that correspond to a shift or a stretch of the scale.
 
 If abilities are estimated precisely, items are coupled only through the mean and SD of abilities,
 and a few steps suffice. If abilities are estimated imprecisely, SQUAREM extrapolates the steps. A

@@ -34,10 +34,10 @@ levels, the jackknife over these levels gives a second estimate :math:`v_f` of t
           \textstyle\sum_{f \in e} v_f - (|e| - 1) \tfrac{2}{\mathrm{df}_e}\Bigr)        \quad (4)
 
 for interactions, and :math:`v^2 = (2 / \mathrm{df}_e)^2 + \sum_{f \notin e} v_f^2` for single
-facets. With missing cells, the mean squares of equation (3) are replaced by their expectations,
-given the estimated components, in a design with the same numbers of levels. The number of cells
-per level in this design is the harmonic mean of the observed numbers. To compute v, missing scores
-are imputed by an additive fit.
+facets. With missing cells, the mean squares of equation (3) are replaced by their expectations
+under the estimated components. The expectations refer to a design with the same numbers of levels.
+The number of cells per level in this design is the harmonic mean of the observed numbers. To
+compute v, missing scores are imputed by an additive fit.
 
 *Bootstrap of models.* In resamples of models, components that involve models are too small by the
 factor :math:`(P - 1) / P`, and the other components are too large. The correction is

@@ -112,7 +112,7 @@ class Design:
         return Deviations(*every.tolist())
 
     def shared(self, sd: Deviations) -> FloatArray:
-        """Return the matrix A of equation (1), with the columns of models first."""
+        """Return the matrix A of equation (1); columns of models are first."""
         models = sd.model * np.eye(self.n_models)
         if self.families is None:
             return models

@@ -183,7 +183,7 @@ def _climb(
 
 
 def balanced_likelihood(design: CrossedDesign, mean_squares: FloatArray) -> Likelihood:
-    """Return the likelihood, equation (1), of a balanced design."""
+    """Return the likelihood of a balanced design, by equation (1)."""
     matrix, df = design.expectation, design.degrees_of_freedom
 
     def at(components: FloatArray) -> Point:
@@ -271,7 +271,7 @@ def _patterns(cells: FloatArray) -> _Patterns:
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Likelihood terms, including equation (4), for some patterns of missing cells."""
+    """Terms of the likelihood, such as equation (4), for some patterns of missing cells."""
 
     n: FloatArray  # (patterns,)
     H: FloatArray  # (patterns, columns, columns)

@@ -148,7 +148,7 @@ class Reduced:
         )
 
     def residual_square(self, gamma: FloatArray) -> FloatArray:
-        """Return Q, equation (3), at one ratio per data set (sets,)."""
+        """Return Q of equation (3) at one variance ratio per data set (sets,)."""
         return np.asarray(
             self.rest + (self.eta / (1.0 + gamma[:, None] * self.design.d)).sum(axis=1)
         )

@@ -183,7 +183,7 @@ def kappa_weights(weights: Any, ratings: Ratings) -> FloatArray:
 
 
 def kappa_of(tables: FloatArray, credit: FloatArray) -> FloatArray:
-    """Return kappa, equation (1), of tables (n, categories, categories); NaN where undefined."""
+    """Return kappas of tables (n, categories, categories), by equation (1); NaN if undefined."""
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = tables / tables.sum(axis=(1, 2), keepdims=True)
         # Losses are used instead of credits, so that agreement contributes exactly zero.
@@ -195,7 +195,7 @@ def kappa_of(tables: FloatArray, credit: FloatArray) -> FloatArray:
 
 
 def kappa_variance(table: FloatArray, credit: FloatArray) -> float:
-    """Return the large-sample variance, equation (2), of kappa of one table of counts."""
+    """Return the large-sample variance of kappa for one table of counts, by equation (2)."""
     n = float(table.sum())
     shares = table / n
     rows, columns = shares.sum(axis=1), shares.sum(axis=0)

@@ -282,7 +282,7 @@ def _reason(contrast: Contrast, row: int, clusters: IntArray | None) -> Reason:
 
 
 def _mover(estimate: Estimate, contrast: Contrast, clusters: IntArray | None) -> Estimate:
-    """Replace the bounds by the combined bounds, equation (1), of the rates."""
+    """Replace the bounds by combined bounds of the rates, by equation (1)."""
     rows = [
         _combined(contrast, row, clusters, estimate.level) for row in range(estimate.value.size)
     ]

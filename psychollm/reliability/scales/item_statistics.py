@@ -14,8 +14,8 @@ each item with all other items,
           r_{j,\text{cor}} = \frac{\sum_{i \ne j} r_{ij} + m_j}
                                   {\sqrt{1'R1 - k + \sum_i m_i}}.                        \quad (2)
 
-In the second coefficient of equation (2), the total includes only the part of the item's variance
-that is shared with other items.
+The total in the second coefficient of equation (2) includes only that part of the item's variance
+which the item shares with other items.
 """
 
 from collections.abc import Callable

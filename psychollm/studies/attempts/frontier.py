@@ -168,7 +168,7 @@ def _estimate(
 
 
 def _upper_error(spent: FloatArray, there: BoolArray, clusters: IntArray | None) -> FloatArray:
-    """Return the standard error, equation (1), of each row's log mean (rows,), 0 if unknown."""
+    """Return the standard errors of log means, by equation (1) (rows,); 0 if unknown."""
     weight = cluster_sums(there.astype(np.float64), clusters)
     total = cluster_sums(np.where(there, spent, 0.0), clusters)
     known = weight > 0.0

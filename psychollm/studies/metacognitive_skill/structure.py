@@ -53,7 +53,7 @@ class StructureContrast(Result):
 
 
 def entropy_of(categories: tuple[Hashable, ...], prefix: str, of: Sums) -> FloatArray:
-    """Return diversities, equation (1), from the sums of spans of each category."""
+    """Return diversities, by equation (1), from the numbers of spans of each category."""
     counts = np.stack([of(f"{prefix} {name}") for name in categories])
     total = counts.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -136,7 +136,7 @@ def _family_sums(values: FloatArray, member: IntArray, units: int) -> FloatArray
 
 
 def _within(residual: FloatArray, spread: FloatArray, families: IntArray) -> float:
-    """Return the correlation, equation (2), of tasks of one family."""
+    """Return the correlation between tasks of one family, by equation (2)."""
     units = int(families.max()) + 1
 
     def pairs(values: FloatArray) -> float:

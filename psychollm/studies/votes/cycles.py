@@ -144,6 +144,6 @@ def _triangles(i: IntArray, j: IntArray, k: int, variance: FloatArray) -> IntArr
 
 
 def _curls(error: FloatArray, triangles: IntArray) -> FloatArray:
-    """Return the curl, equation (1), of each triangle."""
+    """Return the curl of each triangle, by equation (1)."""
     ab, bc, ac = error[triangles].T
     return np.asarray(ab + bc - ac)

@@ -38,7 +38,7 @@ class Terms(NamedTuple):
 
 
 def chances(eta: FloatArray, nu: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the probabilities, equation (1), of left, tie and right."""
+    """Return the probabilities of left, tie and right, by equation (1)."""
     left = np.exp(0.5 * np.clip(eta, -FURTHEST, FURTHEST))
     right = 1.0 / left
     tie = np.exp(nu)
