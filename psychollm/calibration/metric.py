@@ -194,7 +194,7 @@ class Metric:
         return self.outputs or tuple(map(Output, keys, self.names))
 
     def in_panel(self, section: Section, rank: int, *outputs: Output) -> "Metric":
-        """Return the metric with its section and position in a panel.
+        """Return the metric, assigned to a section and a position in a panel.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ class RankedSignal:
 
 
 def ranked_signal(signal: FloatArray, correct: FloatArray, used: BoolArray) -> RankedSignal:
-    """Sort the used questions by their signal."""
+    """Return the order of the used questions by signal, and the starts of groups of ties."""
     # Shapes: signal, correct (questions,); used (questions,).
     where = np.flatnonzero(used)
     order = where[np.argsort(signal[where], kind="stable")]

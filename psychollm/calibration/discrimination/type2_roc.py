@@ -66,7 +66,7 @@ class Type2ROC(Result):
     )
 
     def criteria_frame(self) -> "pd.DataFrame":
-        """Return both rates at each model's scores, with Wilson intervals, one row per score."""
+        """Return hit and false-alarm rate at each score of a model, with Wilson intervals."""
         import pandas as pd
 
         sizes = [values.size for values in self.criteria]

@@ -165,7 +165,7 @@ _LEXICAL: dict[Gap, Callable[[np.random.Generator], World]] = {
 
 
 def _number(world: World, gap: Gap, claim: Claim) -> int:
-    """Return the answer under an invented meaning of the word, or without regard to the gap."""
+    """Return the wrong answer that follows from an invented meaning, or from ignoring the gap."""
     giver = world.steps[-1][0]
     sure = replace(
         world,

@@ -137,8 +137,9 @@ def shared_signals(
     """Test whether models share one factor, several or none, in tables of any size.
 
     Apply the tests that decide the verdict of `dimensionality`. Spectra under continuity
-    corrections and the full-information likelihood need all answers in memory and are omitted.
-    Answers are counted by pair of models. Replicates of the fitted model are simulated as bits.
+    corrections, and the full-information likelihood, are omitted, because they need all answers in
+    memory. Answers are counted by pair of models. Replicates of the fitted model are simulated as
+    bits.
 
     Parameters
     ----------

@@ -1,11 +1,11 @@
 r"""Correlations of ratings with performance, perplexity and style; comparison with people.
 
-For each condition, the rank correlation of totals and another measure over models is computed. A
-measure that varies by condition also has a correlation within models. The correlation within
-models shows, for example, whether a model rates itself lower under conditions in which it is less
-sure. Let :math:`x_{mc}` be the measure of model m in cell c (a condition, or a level of difficulty
-within one), and :math:`y_{mc}` its mean rating. Equation (1) removes the main effects of models
-and cells.
+For each condition, totals are correlated over models with another measure, by ranks. A measure
+that varies by condition also has a correlation within models. The correlation within models shows,
+for example, whether a model rates itself lower under conditions in which it is less sure. Let
+:math:`x_{mc}` be the measure of model m in cell c (a condition, or a level of difficulty within
+one), and :math:`y_{mc}` its mean rating. Equation (1) removes the main effects of models and
+cells.
 
 .. math:: x'_{mc} = x_{mc} - \bar x_{m\cdot} - \bar x_{\cdot c} + \bar x_{\cdot\cdot}.    \quad (1)
 

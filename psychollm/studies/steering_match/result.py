@@ -313,7 +313,7 @@ def _ahead(one: Control, alpha: float) -> bool:
 
 
 def _unshown(study: SteeringMatch, kappa: str, least: float) -> str:
-    """Distinguish absence of an effect from an insufficient number of questions."""
+    """Return a sentence: an effect is absent, or too few questions leave it unclear."""
     low, high = study.null.quantile([0.05, 0.95])[:, 4]
     if high - low < 2.0 * least:
         return (

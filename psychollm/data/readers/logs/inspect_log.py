@@ -160,7 +160,7 @@ def _deviations(results: Mapping[str, Any], samples: Sequence[Sample]) -> Iterat
 
 
 def _configuration(log: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, str]:
-    """Return the settings that may distinguish two respondents of one model."""
+    """Return the settings by which runs of one model may be different respondents."""
     steps = (log.get("plan") or {}).get("steps") or []
     # Older logs lack ``params_passed``, but their ``params`` contains only passed parameters.
     solver = [
