@@ -64,7 +64,7 @@ class Text(str):
         return Text, (self.marked,)
 
     def told(self, options: Mapping[str, str]) -> "Text":
-        """Return the message with options in place of arguments, if `options` has them.
+        """Return the message, with each argument that `options` contains replaced by its option.
 
         A key of `options` is an argument, or an argument with a value, such as "keep='domain'".
         """

@@ -323,7 +323,7 @@ def _bound(data, best, top, which, others, penalty, reach):
 
 @njit
 def _bounds(data, best, top, which, others, penalty, row):
-    """Fill the bounds in `row` (value, standard error, lower, upper bound), with row[2] = z."""
+    """Fill both bounds in `row` (value, standard error, bounds), whose third entry is z before."""
     z = row[2]
     row[2] = _bound(data, best, top, which, others, penalty, (-z * row[1], z))
     row[3] = _bound(data, best, top, which, others, penalty, (z * row[1], z))

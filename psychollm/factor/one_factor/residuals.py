@@ -58,9 +58,9 @@ class PairResiduals(Result):
         Number of questions that both models answered with yes, and the expected number, given the
         pair's yes rates. Both numbers are NaN for pairs without information.
     standardised : ndarray of shape (k, k)
-        Observed minus expected counts, divided by standard errors. A standard error is conditional
-        on both margins, and half a count is added to its square. Residuals are zero on the
-        diagonal and for pairs without information.
+        Observed minus expected counts, divided by standard errors. Standard errors
+        are conditional on both margins, and 0.5 is added to each variance. Residuals are zero on
+        the diagonal and for pairs without information.
     n : ndarray of shape (k, k)
         Number of questions that both models answered.
     largest_eigenvalue : float

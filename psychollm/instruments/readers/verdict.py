@@ -167,7 +167,7 @@ def read(reply: str, form: Form, finish_reason: str | None) -> Reading:
     return reading
 
 
-# The pattern matches repeated questions before the place of a missing answer.
+# The pattern matches a reply that repeats questions and ends where an answer should follow.
 _UNANSWERED = re.compile(r"(?is)\W*q\s?:.*\bq\s?:.*\ba\s?:\s*$")
 # Lines that state the reason for an answer above them.
 _REASONS = re.compile(
