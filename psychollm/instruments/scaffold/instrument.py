@@ -100,8 +100,8 @@ class Scaffold(Instrument[ScaffoldScores]):
     >>> own.about["arm"], led.messages[0].content[45:83]
     ('spontaneous', 'While you think: Test each step before')
     >>> print(asked.score([asked.read(own, "Answer: 5"), asked.read(led, "Answer: 4")]).summary())
-    spontaneous: 0 of 1 right; directed: 1 of 1 right
-    the directions correct 1 of 1 wrong answers and make 0 of 0 right answers wrong
+    spontaneous: 0 of 1 answers right; directed: 1 of 1 answers right
+    the directing prompt corrects 1 of 1 wrong answers and makes 0 of 0 right answers wrong
     """
 
     NAME = "scaffold"

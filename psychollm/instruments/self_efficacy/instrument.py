@@ -143,9 +143,8 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
         Whether ratings are requested in the conversation with the tasks, or in a separate
         conversation that only names the kind of task.
     followups : tuple of {"neutral", "sceptical", "encouraging", "too_modest"}
-        Wordings of the follow-up question, which asks whether the model maintains its ratings.
-        Each wording has its own branch of the conversation. On the command line, "none" omits the
-        question.
+        Wordings of the question whether the model maintains its ratings ("none" on the command
+        line for no question). Each wording has its own branch of the conversation.
     personas : tuple of {"plain", "mechanistic", "anthropomorphic", "expert", "novice", "cautious"}
         Personas that the prompts assign to the model.
     graded : bool

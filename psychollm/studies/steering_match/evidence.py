@@ -156,7 +156,7 @@ class Control(Result):
     >>> targets = (ease + rng.normal(size=(5, 90)) > np.linspace(-1, 1, 5)[:, None]).astype(int)
     >>> study = steering_match(steered, targets, n_null=39, bootstrap=20, rng=0)
     >>> study.controls[0].name, study.controls[0].ahead.first
-    ('cut-off on unsteered log odds', 'direction')
+    ('threshold on unsteered log odds', 'direction')
     """
 
     name: str

@@ -47,7 +47,7 @@ def test_refusals_are_no_wrong_answers() -> None:
     assert scores.refusal_rate("A") == pytest.approx(4 / 9)
     assert scores.outcomes[-1] is Outcome.EMPTY
     assert scores.summary() == (
-        "type A: 0.0 % of 9 answers pass, 44.4 % are refusals; 1 is missing"
+        "type A: 0.0 % of 9 answers pass, 44.4 % are refusals; 1 answer is missing"
     )
 
 

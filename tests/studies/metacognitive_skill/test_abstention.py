@@ -79,7 +79,7 @@ def test_own_pairs():
     np.testing.assert_array_equal(STUDY.by_scenario["subjective"].f1.value[0], 1.0)
     assert STUDY.by_dataset is None
     assert len(STUDY.to_frame()) == 14
-    assert "careful: abstains on 1.00" in STUDY.summary()
+    assert "careful: abstention rate 1.00" in STUDY.summary()
 
 
 def test_mismatch_by_reader():
