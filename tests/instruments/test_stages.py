@@ -205,7 +205,9 @@ def test_both_arms_come_from_the_later_prompts_alone() -> None:
     later = scaffold(said)
     read = {one.prompt.key: one.reading for one in put(later, lambda one: "Answer: 1")}
     found = scorer_of("scaffold")(later, read)
-    assert found.summary().startswith("spontaneous: 3 of 6 answers right; directed: 1 of 6 answers right")
+    assert found.summary().startswith(
+        "spontaneous: 3 of 6 answers right; directed: 1 of 6 answers right"
+    )
     traces = transcripts(put(later, lambda one: "Answer: 1"))
     assert [one.arm for one in traces[:2]] == ["spontaneous", "directed"]
     assert [one.correct for one in traces if one.arm == "spontaneous"] == [1, 1, 1, 0, 0, 0]

@@ -96,7 +96,9 @@ def test_no_factor():
     assert result.shared_factor() is Outcome.OPEN
     larger = SmallestEffects(correlation=0.4)
     assert result.shared_factor(smallest=larger) is Outcome.SMALL
-    assert result.findings(smallest=larger).verdict.startswith("There is no relevant common factor")
+    assert result.findings(smallest=larger).verdict.startswith(
+        "There is no relevant common factor"
+    )
 
 
 def test_the_number_of_factors_does_not_depend_on_coding_order_or_rule(moderate):
