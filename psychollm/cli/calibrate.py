@@ -341,7 +341,7 @@ def _check_correctness(correctness: "pd.DataFrame") -> None:
         msg = (
             f"CORRECTNESS: model {correctness.index[row]!r}, question "
             f"{correctness.columns[column]!r} has {values[row, column]:g}, but values must be 1 "
-            "(correct), 0 (wrong) or a probability between"
+            "(correct), 0 (wrong) or a probability between 0 and 1"
         )
         raise CodeError(msg)
 
