@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -199,7 +199,7 @@ class Calibrate(OfStated, Resampled):
         return Found(
             summary=panel.summary(smallest=self.smallest),
             findings=evidence.findings(),
-            tables=cache(lambda: panel.tables() | evidence.tables()),
+            tables=lambda: panel.tables() | evidence.tables(),
             script=source,
             numbers=numbers,
             in_files=("reliability", "bins", "risk_coverage", "roc"),
@@ -218,7 +218,7 @@ class Calibrate(OfStated, Resampled):
         return Found(
             summary=found.statement,
             findings=Findings(items=(found,)),
-            tables=cache(panel.tables),
+            tables=panel.tables,
             script=source,
             numbers={"findings": [], **numbers},
             remark=(

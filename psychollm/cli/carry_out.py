@@ -37,6 +37,9 @@ class Found:
     failure: str = ""  # reason for exit code 1 although the results are written
     parts: "Mapping[str, Found]" = field(default_factory=dict)  # results of arms, by name
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tables", cache(self.tables))
+
     @property
     def results(self) -> dict[str, Any]:
         """Contents of results.json."""
@@ -94,7 +97,7 @@ class Analysis(Command):
 
         return Found(
             summary=study.summary(smallest=smallest),
-            tables=cache(lambda: study.tables() | ({} if people is None else people.tables())),
+            tables=lambda: study.tables() | ({} if people is None else people.tables()),
             findings=findings,
             script=script,
             numbers=numbers,

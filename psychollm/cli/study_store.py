@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -161,7 +161,7 @@ def _judged(
     }
     found = command.of_study(study, "", numbers, remark=f"{readings.summary()}\n")
     page = command.page_of(study, source, ", ".join(filter(None, (made.options, options))))
-    return replace(found, tables=cache(lambda: {**found.tables(), **made.more}), page=page)
+    return replace(found, tables=lambda: {**found.tables(), **made.more}, page=page)
 
 
 def answers_table(scores: "Scores") -> "pd.DataFrame":

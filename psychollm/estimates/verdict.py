@@ -288,7 +288,7 @@ def counted(
             whole = "" if parts else _of_all(n, len(verdicts.labels), kind)
             who = f" ({names_of(verdicts.which(one))})" if one is named else ""
             parts.append(f"{whole or n}{who} {words[one][n > 1]}")
-    text = ", and ".join([*([", ".join(parts[:-1])] if parts[1:] else []), *parts[-1:]])
+    text = _listed(parts, ", and ")
     n = verdicts.count(Outcome.OPEN)
     if not n:
         return text
@@ -298,6 +298,11 @@ def counted(
     if not whether:
         return f"the results are inconclusive for {whom}"
     return f"for {whom} it is unclear {whether}"
+
+
+def _listed(parts: Sequence[str], last: str) -> str:
+    """Join parts by commas, and the last one by `last`."""
+    return last.join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
 def inconclusive(n: int, kind: str = "model") -> str:
@@ -322,15 +327,16 @@ def judged_pairs(judged: Verdicts, *, within: str = "") -> str:
     shown = sum(one.shown for one in judged.outcomes)
     small, few, apart = map(judged.count, (Outcome.SMALL, Outcome.OPEN, Outcome.APART))
     differ = "differs" if shown == 1 else "differ"
-    parts = [f"{count(shown)} {differ} significantly" if shown else "none differs significantly"]
+    parts = [f"{count(shown)} {differ} significantly"] if shown else []
+    if not shown and not small:  # a significant difference may be equivalent to zero
+        parts = ["none differs significantly"]
     if small:
         parts.append(f"{count(small)} {'is' if small == 1 else 'are'} {equivalent}")
     if apart:
         parts.append(f"{count(apart)} {'has' if apart == 1 else 'have'} no common questions")
     if few:
         parts.append(f"{count(few)} {'is' if few == 1 else 'are'} inconclusive")
-    listed = " and ".join([*([", ".join(parts[:-1])] if parts[1:] else []), parts[-1]])
-    return f"Of {count(pairs)} pairs of models, {listed}."
+    return f"Of {count(pairs)} pairs of models, {_listed(parts, ' and ')}."
 
 
 def every(n: int, kind: str) -> str:
@@ -338,12 +344,9 @@ def every(n: int, kind: str) -> str:
     return f"both {kind}s" if n == 2 else f"all {n} {kind}s"
 
 
-def futile(have: str, cannot: str, least: int) -> str:
+def futile(n: int, units: str, cannot: str, least: int) -> str:
     """Return the sentence for cases in which no result can be significant."""
-    return (
-        f"With {have}, no {cannot}: at least {count(least)} {have.split(maxsplit=1)[-1]} are "
-        "needed"
-    )
+    return f"With {count(n)} {units}, no {cannot}: at least {count(least)} {units} are needed"
 
 
 def quoted(name: Any) -> str:

@@ -44,6 +44,7 @@ def test_a_table_says_which_questions_are_of_use(call, scores, tmp_path: Path) -
     found = call("items", scores, "--out", "here")
     assert found.returncode == 0, found.stderr
     assert "39 of 40 questions distinguish between models, and " in found.stdout
+    assert "1 has zero variance" in " ".join(found.stdout.split())
     assert "q2 and q3: answered alike by 40 of 40 models" in found.stdout
     folder = tmp_path / "here"
     assert {path.name for path in folder.iterdir()} == {

@@ -22,7 +22,7 @@ from psychollm.instruments.stages import STAGES
 from tests.cli.commands import SAVED, kept_of
 from tests.cli.respondents import MODELS, questions, reply, script
 from tests.collect.hostile import Act, Body, Hostile, said
-from tests.forked import started
+from tests.forked import Started
 from tests.goldens import check, flat
 
 pytest.importorskip("httpx")
@@ -321,7 +321,7 @@ def test_killed_at_every_stage_it_asks_none_twice_and_reports_the_same(
             plan = write(folder, LATER, server.url)
             plan.write_text(plan.read_text().replace("[[models]]", f"{limits}[[models]]", 1))
             for place in places if folder is partly else []:
-                process = started(["-m", "psychollm", *map(str, COMMAND)], folder)
+                process = Started(["-m", "psychollm", *map(str, COMMAND)], folder)
                 while len(server.seen) < place and process.poll() is None:
                     time.sleep(0.001)
                 process.kill()

@@ -17,7 +17,7 @@ import pytest
 from psychollm._base.errors import ValidityWarning
 from psychollm.cli import INTERRUPTED, UNUSABLE, main
 from psychollm.cli.notes import as_notes
-from tests.forked import started
+from tests.forked import Started
 
 QUICK = ("--null", 19, "--bootstrap", 19, "--no-report")
 
@@ -223,7 +223,7 @@ def test_a_terminal_sees_progress(tables, tmp_path: Path) -> None:
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     command = ["-m", "psychollm", "study", *tables, *QUICK, "--out", "o"]
-    process = started([str(part) for part in command], tmp_path, err=follower)
+    process = Started([str(part) for part in command], tmp_path, err=follower)
     os.close(follower)
     seen = b""
     while True:
@@ -244,6 +244,6 @@ def test_a_reader_that_stops_is_no_error(tables, tmp_path: Path) -> None:
     command = ["-m", "psychollm", "study", *tables, *QUICK, "--json"]
     reader, writer = os.pipe()
     os.close(reader)
-    process = started([str(part) for part in command], tmp_path, out=writer)
+    process = Started([str(part) for part in command], tmp_path, out=writer)
     os.close(writer)
     assert process.communicate()[1] == ""

@@ -16,7 +16,7 @@ from psychollm.collect.store import Store
 from tests.collect.conftest import write_plan
 from tests.collect.hostile import Act, Body, Hostile, said
 from tests.effort import FUZZ
-from tests.forked import Forked, started
+from tests.forked import Started
 
 resource = pytest.importorskip("resource")  # of POSIX
 
@@ -24,8 +24,8 @@ HERE = Path(__file__).parent
 POSIX = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
 
-def start(plan: Path) -> "Forked | subprocess.Popen[str]":
-    return started([str(HERE / "collector.py"), str(plan)], plan.parent)
+def start(plan: Path) -> Started:
+    return Started([str(HERE / "collector.py"), str(plan)], plan.parent)
 
 
 @POSIX

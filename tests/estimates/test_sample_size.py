@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from psychollm.estimates import sample_size
 from psychollm.estimates.layout import Criterion, needed
 from psychollm.estimates.sample_size import about, chance, detectable, multiple, units_needed
 from psychollm.estimates.verdict import SMALLEST
@@ -60,6 +61,24 @@ def test_as_many_units_detect_what_is_detectable():
         effect = detectable(se, df, alpha=0.05, absence=absence)
         n = units_needed(df + 1, se, effect, df=df, absence=absence)
         np.testing.assert_allclose(n, df + 1, atol=1)
+
+
+@pytest.mark.parametrize("absence", [False, True])
+@pytest.mark.parametrize("df", [1, 2, 20, 250, np.inf])
+@pytest.mark.parametrize("pilot", [1, 20, np.inf])
+def test_the_detectable_ratio_has_the_power_that_was_asked_for(df, pilot, absence):
+    for power in (0.5, 0.8, 0.95):
+        for alpha in (0.05, 0.0003):
+            options = {"alpha": alpha, "absence": absence, "pilot": pilot}
+            assert chance(multiple(power, df, **options), df, **options) == pytest.approx(power)
+
+
+def test_few_nodes_are_enough_where_they_are_used(monkeypatch):
+    wanted = [(False, 20.0, 1e-9), (True, 200.0, 1e-5)]
+    for absence, df, error in wanted:
+        few = chance(3.0, df, absence=absence, pilot=df)
+        monkeypatch.setitem(sample_size._SMOOTH, absence, np.inf)
+        assert chance(3.0, df, absence=absence, pilot=df) == pytest.approx(few, abs=error)
 
 
 def test_without_a_standard_error_or_an_effect_no_number_is_stated():

@@ -158,7 +158,7 @@ def test_strange_respondent_stands_out(simulated):
 
 def test_shuffle_null_tells_signal_from_noise(simulated):
     signal = simulated(60, np.full(10, 1.8), np.zeros(10), 2)
-    assert shuffle_null(signal, statistic="objective", n_null=19, rng=1).p_value[0] == 1 / 20
+    assert shuffle_null(signal, statistic="objective", n_null=39, rng=1).p_value[0] == 1 / 40
     null = shuffle_null(signal, n_null=9, rng=1)
     assert null.scheme == "shuffled answers"
     slopes = slope_null(signal, n_null=9, rng=1)

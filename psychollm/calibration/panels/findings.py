@@ -197,8 +197,7 @@ class Evidence:
             data = "simulated data sets"
             least_p = f"adjusted p-value can be below {number(tested / (simulated + 1))}"
             cannot = (
-                f" {futile(f'{count(simulated)} {data}', least_p, enough)} (option --null, "
-                "argument n_draws)."
+                f" {futile(simulated, data, least_p, enough)} (option --null, argument n_draws)."
             )
         judged = verdicts(
             error.corrected,

@@ -202,9 +202,7 @@ def _estimate(
     """Return means over questions, with Wilson intervals."""
     there = np.isfinite(values)
     mean = clustered_mean(values, there.astype(np.float64), clusters)
-    interval = mean.interval(level, shares=True)
-    if clusters is None:
-        interval = _wilson(mean, level)
+    interval = _wilson(mean, level) if clusters is None else mean.interval(level, shares=True)
     # If values do not vary, use the number of questions or clusters as effective sample size.
     alike = (mean.se == 0.0) & there.any(axis=1)
     if alike.any():

@@ -16,7 +16,7 @@ from psychollm._base.types import EmptyCells, FloatArray
 from psychollm.estimates.findings import sentence, sentence_list
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
 from psychollm.kernels.bivariate import orthants
-from psychollm.studies.dimensionality.lapse_tests import WithLapses
+from psychollm.studies.dimensionality.lapse_tests import STRICT, WithLapses
 
 PAIRS = 3  # maximum number of groups that are named
 FEW = 4  # maximum number of models that are named per group
@@ -122,10 +122,12 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
     p_with = p_equals(evidence.lapses.p_value)
     alike = _alike(evidence.near_copies)
     if n == 1 and evidence.lapses.p_value <= evidence.alpha:
+        but = f"is reported only if p is at most {STRICT * evidence.alpha:.3g}"
+        if evidence.p_share > evidence.alpha:
+            but = f"is within the range expected by chance ({p_equals(evidence.p_share)})"
         return (
             "one dominant factor with local dependence: one factor is rejected, also with lapses "
-            f"({p_with}), but the proportion of a second factor, {share}, is within the range "
-            f"expected by chance ({p_equals(evidence.p_share)}){alike}"
+            f"({p_with}), but a second factor with {share} {but}{alike}"
         )
     if n == 1:
         rest = (

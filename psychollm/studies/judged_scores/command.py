@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -156,7 +156,7 @@ class Judge(Judged, Clustered, WithLabels):
             found,
             summary=f"{found.summary}\n{plan.summary()}",
             numbers=numbers,
-            tables=cache(lambda: {**found.tables(), "to_label": chances}),
+            tables=lambda: {**found.tables(), "to_label": chances},
             in_files=("to_label",),
         )
 

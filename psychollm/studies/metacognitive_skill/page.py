@@ -95,25 +95,16 @@ LAYOUT = Layout(
 # Abstention -------------------------------------------------------------------------------------
 
 
-def _method_in_words(method: str) -> str:
-    """Return the method of an interval in words."""
-    scale = method.partition(", ")[2]
-    return f"the delta method on the {scale} scale" if scale else f"{method}’s method"
-
-
 def _abstention_intervals(study: "AbstentionSkill") -> str:
     """Return the methods of the intervals of proportions, F1 and phi in words."""
-    overall = study.overall
+    overall, words = study.overall, []
     methods = {"proportions": overall.recall, "F1": overall.f1, "phi": overall.phi}
-    split = {name: one.method.partition(", ") for name, one in methods.items()}
-    if all(kind == "sandwich" for kind, _, _ in split.values()):
-        scales = [f"the {escape(scale)} scale for {name}" for name, (_, _, scale) in split.items()]
-        return (
-            "Intervals use cluster-robust (sandwich) standard errors, computed on "
-            f"{sentence_list(scales)}."
-        )
-    parts = [f"{name} use {escape(_method_in_words(one.method))}" for name, one in methods.items()]
-    return f"Intervals of {', those of '.join(parts[:-1])}, and those of {parts[-1]}."
+    for name, one in methods.items():
+        kind, _, scale = one.method.partition(", ")
+        how = "cluster-robust (sandwich) standard errors"
+        how = how if kind == "sandwich" else f"the {escape(kind)} method"
+        words.append(how + f" on the {escape(scale)} scale" * bool(scale) + f" for {name}")
+    return f"Intervals use {sentence_list(words)}."
 
 
 def _abstention_verdict(

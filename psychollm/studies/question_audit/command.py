@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -133,7 +133,7 @@ class Audit(Analysis, OneTable):
         }
         found = replace(self.of_study(result, script, numbers), remark=self._flagged(result))
         page = partial(result.report, texts=texts, source=script)
-        return replace(found, tables=cache(partial(_tables, result, texts)), page=page)
+        return replace(found, tables=partial(_tables, result, texts), page=page)
 
     def _flagged(self, result: "QuestionAudit") -> str:
         """List the keys flagged at the rate `--fdr`, unless the findings list them."""

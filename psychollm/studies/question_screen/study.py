@@ -249,8 +249,7 @@ class QuestionScreen(Study, Result):
         n, units = self._units
         if n >= least:
             return ""
-        have = f"{count(n)} {units}"
-        return f"{futile(have, f'{what} can be significant', least)}."
+        return f"{futile(n, units, f'{what} can be significant', least)}."
 
     def _models_for_one(self) -> int:
         """Return the smallest number of models that can make one question significant."""

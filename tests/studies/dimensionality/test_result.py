@@ -102,6 +102,12 @@ def null(p_value):
             1,
             "one dominant factor with local dependence: .* is within the range expected by chance",
         ),
+        (
+            {"p_share": 0.02},
+            0.15,
+            1,
+            "with local dependence: .* is reported only if p is at most 0.0175",
+        ),
         ({"p_share": 0.5}, 0.04, 1, "one factor, with lapses: "),
         (LARGE | {"p_share": 0.2}, 0.01, 2, "at least two factors: "),
         (

@@ -44,6 +44,7 @@ def test_each_fault_is_found(faulty) -> None:
     assert found.alike.tolist() == [[40, 40]]
     verdict = found.findings().verdict
     assert "58 of 60 questions distinguish between models, and " in verdict
+    assert "; 2 have zero variance" in verdict
     assert "1 pair is flagged as a duplicate" in verdict
 
 
