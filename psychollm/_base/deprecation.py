@@ -30,10 +30,11 @@ def renamed(
     """
     if name not in table:
         msg = f"module {module!r} has no attribute {name!r}"
-        if homes := _homes(name, rooms):
+        private = name.startswith("_")
+        if homes := [] if private else _homes(name, rooms):
             msg = f"{msg}: it is {' or '.join(homes)}"
-        elif here := names_here(name):
-            msg = f"{msg}: the name here is {' or '.join(here)}"
+        elif here := [] if private else names_here(name):
+            msg = f"{msg}: see {' or '.join(here)}"
         raise AttributeError(msg, name=name, obj=sys.modules.get(module))
     new, gone = table[name]
     msg = f"{module}.{name} is {new} now; version {gone} drops the old name"
@@ -44,8 +45,6 @@ def renamed(
 
 def _homes(name: str, rooms: Mapping[str, str]) -> list[str]:
     """Return the full names under which subpackages export `name`, without importing them."""
-    if name.startswith("_"):
-        return []
     homes = []
     for room in rooms.values():
         spec = find_spec(room)

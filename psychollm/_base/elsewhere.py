@@ -1,7 +1,7 @@
 """Names that the literature and other programs use for our functions, from `elsewhere.md`.
 
-Names are compared as Python identifiers: cronbach_alpha and cronbachs_alpha match "Cronbach's
-alpha", and efa matches "factor analysis (EFA)".
+Names are compared as Python identifiers: cronbach_alpha, cronbachs_alpha and CronbachAlpha match
+"Cronbach's alpha", and efa matches "factor analysis (EFA)".
 """
 
 import re
@@ -35,4 +35,5 @@ def names_here(name: str) -> list[str]:
 def _names(terms: str) -> Iterator[str]:
     for term in _TERM.split(terms.lower()):
         for plain in (re.sub("'s|(?<=s)'", "", term), term.replace("'", "")):
-            yield re.sub(r"[^a-z0-9]+", "_", plain).strip("_")
+            words = re.findall("[a-z0-9]+", plain)
+            yield from ("_".join(words), "".join(words))

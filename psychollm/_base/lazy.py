@@ -18,8 +18,9 @@ class _Lazy(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if name not in self._homes:
-            msg = f"module {self.__name__!r} has no attribute {name!r}"
-            raise AttributeError(msg, name=name, obj=self)
+            names = import_module("psychollm._base.deprecation")
+            rooms = sys.modules["psychollm"].__dict__["_SUBMODULES"]
+            return names.renamed(self.__name__, name, {}, rooms=rooms)
         home = self._homes[name]
         if home == self.__name__:  # the name is a module of the package
             value = import_module(f"{home}.{name}")

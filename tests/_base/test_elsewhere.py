@@ -54,6 +54,38 @@ SEARCHED = {
     "spearman_brown": "reliability.split_half",
     "gwet": "",
     "kendall_tau": "calibration.gamma",
+    # names in R's mirt, ltm, psych, eRm, TAM and difR
+    "itemfit": "irt.item_fit",
+    "personfit": "irt.person_fit",
+    "multipleGroup": "irt.fit_irt_groups",
+    "testinfo": "irt.information",
+    "bfactor": "irt.fit_multidimensional",
+    "mantel_haenszel": "irt.differential_functioning",
+    "difMH": "irt.differential_functioning",
+    "difLogistic": "irt.differential_functioning",
+    "tpm": "fit_irt",
+    "pcm": "fit_irt",
+    "RM": "irt.conditional_rasch",
+    "splitHalf": "reliability.split_half",
+    "descript": "reliability.item_statistics",
+    # names in scikit-learn, netcal and torchmetrics
+    "matthews_corrcoef": "calibration.confusion",
+    "f1_score": "calibration.f_beta",
+    "balanced_accuracy_score": "calibration.confusion",
+    "average_precision_score": "calibration.average_precision",
+    "roc_curve": "calibration.type2_roc",
+    "IsotonicRegression": "calibration.corp",
+    "MCE": "calibration.calibration_error",
+    "BinaryCalibrationError": "calibration.calibration_error",
+    # names in SciPy, statsmodels and pingouin
+    "proportion_confint": "estimates.wilson",
+    "multipletests": "estimates.adjust_p_values",
+    "false_discovery_control": "estimates.adjust_p_values",
+    "ttest_rel": "reliability.score_differences",
+    "wilcoxon": "reliability.score_differences",
+    "friedmanchisquare": "reliability.friedman",
+    "kendalltau": "calibration.tau_b",
+    "intraclass_corr": "reliability.intraclass",
 }
 
 
@@ -62,6 +94,17 @@ def test_a_name_that_people_search_for_leads_to_its_call(name):
     assert f"psychollm.{SEARCHED[name]}" in names_here(name)
     with pytest.raises(AttributeError, match=rf"{name}'.*psychollm\.{SEARCHED[name]}"):
         getattr(psy, name)
+
+
+@pytest.mark.parametrize("name", ["ece", "roc_auc", "cronbach_alpha", "itemfit", "log_loss"])
+def test_subpackages_know_these_names_too(name):
+    with pytest.raises(AttributeError, match=rf"{name}': see psychollm\.{SEARCHED[name]}"):
+        getattr(psy.calibration, name)
+
+
+def test_a_subpackage_names_the_home_of_a_name_of_another():
+    with pytest.raises(AttributeError, match=r"'fit_irt': it is psychollm\.irt\.fit_irt"):
+        _ = psy.calibration.fit_irt
 
 
 @pytest.mark.parametrize(
