@@ -242,12 +242,29 @@ def check_fraction(name: str, value: float, *, low: float = 0.0, high: float = 1
     if not isinstance(value, Real) or not low < value < high:
         given = _given(name, repr(value))
         msg = f"{given} must be a number between {low:g} and {high:g} (both excluded)"
+        msg += _as_share(value, "% is", low, high)
         if name == "level" and isinstance(value, str):
             msg += (
                 ", the coverage of intervals; set the level of measurement by metric= or weights="
             )
         raise OptionError(msg)
     return float(value)
+
+
+def check_share(name: str, value: float, *, high: float = 1.0) -> float:
+    """Return `value` as a float if it is positive and at most `high`, such as a difference."""
+    if not _lies_within(value, 1.0 / LARGEST, high):
+        given = _given(name, shown(value))
+        msg = f"{given} must be a positive number of at most {high:g}"
+        raise OptionError(msg + _as_share(value, "points are", 0.0, high))
+    return float(value)
+
+
+def _as_share(value: Any, unit: str, low: float, high: float) -> str:
+    """Return the clause that converts a number of percent to a proportion, or ""."""
+    if not _lies_within(value, 1.0, 100.0) or not low < value / 100.0 <= high <= 1.0:
+        return ""
+    return f": {value:g} {unit} {value / 100.0:g}"
 
 
 def check_count(name: str, value: int, *, low: int = 1, high: int = MOST) -> int:

@@ -96,6 +96,7 @@ class Calibrate(OfStated, Resampled):
     """Command `psychollm calibrate`."""
 
     NAME = "calibrate"
+    EFFECTS = ("auroc", "share", "brier", "calibration_error")
     HELP = "measure how well stated confidence matches correctness"
     USAGE = "%(prog)s [options] CONFIDENCE [CORRECTNESS] | LOG ... | RUN.sqlite"
     DESCRIPTION = DESCRIPTION

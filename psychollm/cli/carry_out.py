@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from psychollm._base.csv_text import write_csv
-from psychollm._base.errors import InputError
+from psychollm._base.errors import InputError, OptionError
 from psychollm._base.optional import require
 from psychollm._base.record import as_json
 from psychollm.cli.options import Command
@@ -59,6 +59,7 @@ class Found:
 class Analysis(Command):
     """Command that reads data, analyses them and writes the results."""
 
+    EFFECTS: ClassVar[tuple[str, ...]] = ("share",)  # quantities that --smallest may name
     out: Path | None
 
     @property
@@ -105,6 +106,17 @@ class Analysis(Command):
             page=partial(study.report, source=script, smallest=smallest),
         )
 
+    def check_effects(self) -> None:
+        """Raise `OptionError` if ``--smallest`` names a quantity that is not judged."""
+        smallest = getattr(self, "smallest", None)
+        for name in () if smallest is None else smallest.changed:
+            if name not in self.EFFECTS:
+                known = ", ".join(f"{one}=X" for one in self.EFFECTS)
+                msg = (
+                    f"--smallest {name}: psychollm {self.NAME} does not judge {name}, only {known}"
+                )
+                raise OptionError(msg)
+
     def run(self) -> int:
         """Read the input, compute the result, write and print it."""
         found = carry_out(self)
@@ -120,6 +132,7 @@ def carry_out(command: Analysis) -> Found:
     """Read the input, compute, write and return the result."""
     from psychollm.cli.notes import busy, computing
 
+    command.check_effects()
     folder = prepared(command.folder, report=command.with_page)
     quiet = command.quiet or command.in_markdown
     with command.noting(quiet=quiet):

@@ -135,17 +135,10 @@ class Powered(Clustered):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged(Analysis):
+class Estimated(Analysis):
     """Options for coverage and output."""
 
     level: float = option("coverage of intervals", "L", default=0.95, group=ANALYSIS)
-    smallest: "SmallestEffects" = option(
-        "smallest difference of interest, such as share=0.02",
-        "share=X",
-        default=no_smallest,
-        parse=smallest_of,
-        group=ANALYSIS,
-    )
     seed: int = option("random seed", "S", default=1, group=ANALYSIS)
     out: Path | None = option(
         "folder of the page and the tables", "DIR", default=None, group=OUTPUT
@@ -155,6 +148,19 @@ class Judged(Analysis):
         "print only Markdown, for example for a pull request", default=False, group=OUTPUT
     )
     json: bool = option("print only the results as JSON", default=False, group=OUTPUT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged(Estimated):
+    """Options for the smallest difference of interest, coverage and output."""
+
+    smallest: "SmallestEffects" = option(
+        "smallest difference of interest, such as share=0.02",
+        "share=X",
+        default=no_smallest,
+        parse=smallest_of,
+        group=ANALYSIS,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -89,6 +89,7 @@ class OfTables(ByGroups, Resampled):
     """Options for tables, logs and stores, and the study of tables and logs."""
 
     NAME = "study"
+    EFFECTS = ("auroc", "share", "calibration_error", "correlation", "second_share")
     HELP = "test whether one common factor explains confidence, or run the study of a store"
     USAGE = "%(prog)s [options] CONFIDENCE CORRECTNESS | LOG ... | RUN.sqlite ... | --example"
     DESCRIPTION = DESCRIPTION

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.checks import check_number, check_positive, float_array
+from psychollm._base.checks import LARGEST, check_number, check_share, float_array
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.numbers import count
 from psychollm._base.types import FloatArray
@@ -42,6 +42,8 @@ from psychollm._base.types import FloatArray
 if TYPE_CHECKING:
     from psychollm.estimates.estimate import Estimate
 
+# Largest possible values of effects whose maximum is not 1.
+_MOST = {"auroc": 0.5, "rmsea": LARGEST}
 FEWEST = 10  # smallest number of units for which coverage was simulated
 
 
@@ -59,7 +61,8 @@ class SmallestEffects:
         corresponds to an AUROC of .556.
     share : float
         Rates, proportions, accuracies, mean confidence, and differences between them; by default
-        .05.
+        .05. Three percentage points are .03. For differences of scores that are not between 0 and
+        1, `share` is a proportion of the range of the scores.
     brier : float
         Differences in Brier scores; by default .01.
     calibration_error : float
@@ -83,7 +86,7 @@ class SmallestEffects:
     Raises
     ------
     OptionError
-        If a value is not positive and finite.
+        If a value is not positive, or exceeds the largest possible effect.
 
     References
     ----------
@@ -110,7 +113,15 @@ class SmallestEffects:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            check_positive(f"smallest effect {field.name}", getattr(self, field.name))
+            name, value = f"smallest effect {field.name}", getattr(self, field.name)
+            check_share(name, value, high=_MOST.get(field.name, 1.0))
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """Names of the quantities that differ from the defaults."""
+        return tuple(
+            field.name for field in fields(self) if getattr(self, field.name) != field.default
+        )
 
     def with_values(self, values: Mapping[str, float]) -> "SmallestEffects":
         """Return a copy with some values replaced, by name.
@@ -123,7 +134,7 @@ class SmallestEffects:
         Raises
         ------
         OptionError
-            If the quantity does not exist, or a value is not positive.
+            If the quantity does not exist, or a value is not positive or too large.
 
         Examples
         --------

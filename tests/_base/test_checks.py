@@ -10,6 +10,7 @@ from psychollm._base.checks import (
     check_count,
     check_fraction,
     check_generator,
+    check_share,
     check_unique,
     check_weights,
 )
@@ -46,6 +47,17 @@ def test_count_whole(value: int) -> None:
 def test_count_not_whole(value: object) -> None:
     with pytest.raises(OptionError, match="n="):
         check_count("n", value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("value", "remedy"),
+    [(3, ": 3 points are 0.03"), (2.5, ": 2.5 points are 0.025"), (300, ""), (0, ""), ("a", "")],
+)
+def test_a_share_is_at_most_one(value: float, remedy: str) -> None:
+    assert check_share("gap", 1) == 1.0
+    with pytest.raises(OptionError) as told:
+        check_share("gap", value)
+    assert str(told.value).endswith(f"must be a positive number of at most 1{remedy}")
 
 
 def test_count_has_its_own_lower_end() -> None:

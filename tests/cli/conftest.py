@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from psychollm.cli import main
 from psychollm.data.simulate_study import simulate_study
 from psychollm.estimates.exhibits import Drawing
+from psychollm.estimates.verdict import SmallestEffects
 from psychollm.reports import sections
 from psychollm.reports.figure import Figure
 
@@ -60,6 +62,34 @@ def call(
         return subprocess.CompletedProcess(arguments, code, told.out, errors)
 
     return command
+
+
+@pytest.fixture
+def effects_judged(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Return the smallest effects of interest that are read while the test runs, by name."""
+    read: set[str] = set()
+
+    def reading(name: str) -> property:
+        slot = vars(SmallestEffects)[name]
+
+        def value(effects: SmallestEffects) -> float:
+            read.add(name)
+            return float(slot.__get__(effects))
+
+        return property(value, slot.__set__)
+
+    with_values = SmallestEffects.with_values
+
+    def typed(effects: SmallestEffects, values: dict[str, float]) -> SmallestEffects:
+        made = with_values(effects, values)
+        read.clear()  # making new effects reads all
+        return made
+
+    monkeypatch.setattr(SmallestEffects, "with_values", typed)
+    monkeypatch.setattr(SmallestEffects, "changed", ())
+    for one in fields(SmallestEffects):
+        monkeypatch.setattr(SmallestEffects, one.name, reading(one.name))
+    return read
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ import pytest
 from psychollm._base.csv_text import write_csv
 from psychollm._base.result import Result
 from psychollm.calibration.panels.panel_curves import PanelCurves
+from psychollm.cli.options import declared_by
+from psychollm.cli.parser import COMMANDS as commands  # noqa: N811 -- classes by name
 from psychollm.data.readers import read_labels
 from psychollm.estimates.findings import Study
 from tests.cli.commands import COMMANDS, PRINTED, SAVED, VARIANTS, fill, kept_of, script_in
@@ -23,12 +25,16 @@ pytest.importorskip("matplotlib")
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_leaves_what_it_left_and_its_script_makes_it(
-    call, tmp_path: Path, name: str
+    call, tmp_path: Path, effects_judged: set[str], name: str
 ) -> None:
     make, typed = COMMANDS[name]
     fill(make)
     done = call(*typed, "--out", "here")
     assert done.returncode == 0, done.stderr
+    # An effect that a command reads is one that its option --smallest may set.
+    command = commands[typed[0]]
+    if "smallest" in {one.name for one in declared_by(command)}:
+        assert effects_judged <= {*command.EFFECTS}
     results = json.loads((tmp_path / "here" / "results.json").read_text(encoding="utf-8"))
     found = kept_of(tmp_path / "here", results) | {"printed": done.stdout.splitlines()}
     if (tmp_path / "here" / "comment.md").exists():

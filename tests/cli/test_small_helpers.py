@@ -54,6 +54,26 @@ def test_smallest_effects() -> None:
     assert no_smallest().auroc == 0.05
 
 
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        (("compare", "a.csv", "--smallest", "share=3"), "at most 1: 3 points are 0.03"),
+        (("compare", "a.csv", "--smallest", "auroc=0.1"), "does not judge auroc, only share=X"),
+        (("agree", "a.csv", "b.csv", "--smallest", "brier=0.1"), "not judge brier, only share=X"),
+        (("study", "a.csv", "b.csv", "--smallest", "kappa=0.1"), "does not judge kappa, only au"),
+        (("horizon", "a.csv", "--minutes", "m.csv", "--smallest", "share=0.1"), "unrecognized"),
+        (("gate", "a.csv", "b.csv", "--at-most", "10"), "(both excluded): 10 % is 0.1"),
+        (("compare", "--example", "--level", "95"), "(both excluded): 95 % is 0.95"),
+    ],
+)
+def test_a_smallest_effect_that_cannot_be_meant(call, typed: list[str], message: str) -> None:
+    for name in ("a.csv", "b.csv"):
+        Path(name).write_text("model,q,r,s\nm,1,0,1\nn,0,0,1\n", encoding="utf-8")
+    failed = call(*typed)
+    assert failed.returncode == 2
+    assert message in failed.stderr
+
+
 def test_models_without_answers_are_left_out_only_if_asked() -> None:
     command = Study(inputs=(Path("said.csv"), Path("right.csv")))
     assert command.absent(["a"], {" in confidence": [("a", 0)]}) == {}

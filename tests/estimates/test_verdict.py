@@ -136,3 +136,24 @@ def test_eight_answers_show_nothing_of_a_model():
     assert "it is unclear whether" in many.summary(smallest=strict).lower()
     knows = panel(500, 0.9, np.random.default_rng(3))
     assert "Confidence discriminates between correct and wrong answers" in verdict(knows)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("share", 3.0), ("auroc", 0.6), ("kappa", 1.5), ("r_squared", 2.0)]
+)
+def test_no_effect_exceeds_its_largest_value(name: str, value: float) -> None:
+    with pytest.raises(OptionError, match=f"smallest effect {name}={value}.*at most"):
+        SmallestEffects(**{name: value})
+    assert SmallestEffects(rmsea=2.0).changed == ("rmsea",)
+
+
+def test_a_share_is_a_proportion_of_the_range_of_scores() -> None:
+    right = (np.random.default_rng(1).random((2, 400)) < [[0.8], [0.6]]).astype(float)
+    share, graded = psy.compare(right, rng=1), psy.compare(1.0 + 9.0 * right, rng=1)
+    assert (share.span, graded.span) == (1.0, 9.0)
+    wide = SmallestEffects(share=0.35)
+    assert "equivalent (±35 points)" in share.findings(smallest=wide).verdict
+    assert "equivalent (±3.15)" in graded.findings(smallest=wide).verdict
+    np.testing.assert_allclose(graded.to_exclude(0.45), share.to_exclude(0.05))
+    with pytest.raises(OptionError, match="at most 1: 3 points are 0.03"):
+        share.to_exclude(3)

@@ -95,3 +95,22 @@ def test_bad_input():
         pilot_variance([[1, np.nan], [0, 1]], 0, 1)
     with pytest.raises(ShapeError, match="4 dimension"):
         answer_variance(np.zeros((2, 3, 2, 2)))
+
+
+def test_a_difference_is_at_most_the_range_of_the_pilot():
+    """Three points were once a difference of 300 points: two questions were said to detect it."""
+    right = np.random.default_rng(0).integers(0, 2, (2, 40))
+    for variance in (pilot_variance(right, 0, 1), assumed_variance(0.6, 0.7)):
+        for call in (
+            lambda by=variance: questions_needed(3, by),
+            lambda by=variance: comparison_power(-3, 100, by),
+        ):
+            with pytest.raises(OptionError, match="difference=3.0 .* at most 1: 3 points"):
+                call()
+        assert minimum_detectable_difference(3, variance).difference > 1.0
+    graded = pilot_variance(1 + 9 * right, 0, 1)
+    assert graded.span == 9.0
+    assert (
+        questions_needed(3, graded).n_questions
+        == questions_needed(3 / 9, pilot_variance(right, 0, 1)).n_questions
+    )

@@ -37,7 +37,7 @@ from psychollm.data.responses import ResponsesLike
 from psychollm.reliability.contrasts.condition_scores import check_known
 from psychollm.reliability.means.answer_variance import QuestionAnswers
 from psychollm.reliability.means.clustered import clustered_mean
-from psychollm.reliability.means.repeated_scores import repeated_scores
+from psychollm.reliability.means.repeated_scores import repeated_scores, span_of
 
 Design: TypeAlias = Literal["paired", "unpaired"]
 
@@ -60,12 +60,14 @@ class DifferenceVariance(Result):
     cluster_correlation: float = 0.0  # rho of (1)
     design: Design = "paired"
     df: float = np.inf  # degrees of freedom of the pilot study
+    span: float = np.inf  # range of the scores, 1 if they are between 0 and 1; inf if unknown
 
     def __post_init__(self) -> None:
         check_choice("design", self.design, Design)
         check_number("df", self.df, low=1.0, high=np.inf)
         for name in ("between", "within"):
             check_number(name, getattr(self, name), low=0.0, high=LARGEST**2)
+        check_number("span", self.span, low=0.0, high=np.inf)
         check_number("cluster_size", self.cluster_size, low=1.0)
         check_number("cluster_correlation", self.cluster_correlation, low=-1.0, high=1.0)
 
@@ -159,6 +161,7 @@ def assumed_variance(
         design=design,
         cluster_size=cluster_size,
         cluster_correlation=cluster_correlation,
+        span=1.0,
     )
 
 
@@ -235,4 +238,5 @@ def pilot_variance(
         cluster_correlation=float(np.clip(rho, -1.0, 1.0)),
         design=design,
         df=max(1.0, float(clustered.df.min())),
+        span=span_of(table.values[two][table.present[two]]),
     )

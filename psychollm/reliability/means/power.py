@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.checks import check_count, check_fraction, check_number
+from psychollm._base.checks import LARGEST, check_count, check_fraction, check_number, check_share
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm.estimates.sample_size import POWER, chance, multiple
@@ -87,7 +87,7 @@ def comparison_power(
     Parameters
     ----------
     difference : float
-        True difference of the two mean scores.
+        True difference of the two mean scores; three percentage points are 0.03.
     n_questions : int
         Number of questions that both models answer, or that each model answers if
         ``design="unpaired"``.
@@ -109,15 +109,38 @@ def comparison_power(
     Raises
     ------
     OptionError
-        If a value is out of range, or the questions form fewer than two clusters.
+        If a value is out of range, the difference exceeds the range of the pilot's scores, or the
+        questions form fewer than two clusters.
 
     Examples
     --------
     >>> round(comparison_power(0.1, 200, DifferenceVariance(between=0.25)).power, 3)
     0.804
     """
-    check_fraction("alpha", alpha)
+    _check_difference(difference, variance)
+    return _plan(
+        difference, n_questions, variance, n_answers=n_answers, alpha=alpha, absence=absence
+    )
+
+
+def _check_difference(difference: float, variance: DifferenceVariance) -> float:
     delta = check_number("difference", difference)
+    if delta:
+        check_share("difference", abs(delta), high=min(variance.span, LARGEST))
+    return delta
+
+
+def _plan(
+    delta: float,
+    n_questions: int,
+    variance: DifferenceVariance,
+    *,
+    n_answers: int,
+    alpha: float,
+    absence: bool,
+) -> ComparisonPower:
+    """Return the power to detect a difference, which may exceed the range of the scores."""
+    check_fraction("alpha", alpha)
     n, k = check_count("n_questions", n_questions), check_count("n_answers", n_answers)
     if n < 2.0 * variance.cluster_size:
         msg = (
@@ -128,7 +151,7 @@ def comparison_power(
     df = variance.degrees_of_freedom(n)
     se = variance.standard_error(n, n_answers=k)
     return ComparisonPower(
-        difference=delta,
+        difference=float(delta),
         n_questions=n,
         power=_power(delta, se, df, alpha=alpha, absence=absence, pilot=variance.df),
         se=se,
@@ -186,9 +209,9 @@ def minimum_detectable_difference(
     """
     check_fraction("target", target, low=alpha)
     options: dict[str, Any] = {"n_answers": n_answers, "alpha": alpha, "absence": absence}
-    start = comparison_power(0.0, n_questions, variance, **options)
+    start = _plan(0.0, n_questions, variance, **options)
     k = multiple(target, start.df, alpha=alpha, absence=absence, pilot=variance.df)
-    return comparison_power(k * start.se, n_questions, variance, **options)
+    return _plan(k * start.se, n_questions, variance, **options)
 
 
 def questions_needed(
@@ -205,7 +228,7 @@ def questions_needed(
     Parameters
     ----------
     difference : float
-        True non-zero difference of the two mean scores.
+        True non-zero difference of the two mean scores; three percentage points are 0.03.
     variance : DifferenceVariance
         Result of `pilot_variance` or `assumed_variance`.
     target : float
@@ -226,7 +249,8 @@ def questions_needed(
     Raises
     ------
     OptionError
-        If a value is out of range, or more than 10^12 questions would be needed.
+        If a value is out of range, the difference exceeds the range of the pilot's scores, or more
+        than 10^12 questions would be needed.
 
     Examples
     --------
@@ -234,12 +258,12 @@ def questions_needed(
     662
     """
     check_fraction("target", target, low=alpha)
-    delta = check_number("difference", difference)
+    delta = _check_difference(difference, variance)
     few = int(np.ceil(2.0 * variance.cluster_size))
     options: dict[str, Any] = {"n_answers": n_answers, "alpha": alpha, "absence": absence}
 
     def enough(n: int) -> bool:
-        return comparison_power(delta, n, variance, **options).power >= target
+        return _plan(delta, n, variance, **options).power >= target
 
     low, high = few - 1, few
     while not enough(high):
@@ -250,7 +274,7 @@ def questions_needed(
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
-    return comparison_power(delta, high, variance, **options)
+    return _plan(delta, high, variance, **options)
 
 
 def _power(

@@ -281,3 +281,13 @@ def means_of(answers: RepeatedScores, argument: str = "scores") -> FloatArray:
         msg = f"{argument} holds no answer with a score: every value is missing"
         raise ShapeError(msg)
     return np.asarray(values, dtype=np.float64)
+
+
+def are_shares(scores: FloatArray) -> bool:
+    """Return whether all scores are between 0 and 1."""
+    return bool(((scores >= 0.0) & (scores <= 1.0)).all())
+
+
+def span_of(scores: FloatArray) -> float:
+    """Return the range of scores, or 1 if all of them are between 0 and 1."""
+    return 1.0 if are_shares(scores) else float(scores.max() - scores.min()) or 1.0

@@ -55,7 +55,7 @@ def _scores(result: "Comparison") -> Table:
 
 
 def _pairs(result: "Comparison", smallest: SmallestEffects) -> Table:
-    pairs = result.differences
+    pairs, least = result.differences, result.least(smallest)
     return Table.of(
         [
             name_column("model", pairs.first),
@@ -67,8 +67,8 @@ def _pairs(result: "Comparison", smallest: SmallestEffects) -> Table:
             number_column("questions", pairs.n, digits=0),
             number_column("questions to detect the difference", result.needed, digits=0),
             number_column(
-                f"questions to exclude {smallest.share:g}",
-                result.to_exclude(smallest.share),
+                f"questions to exclude {least:g}",
+                result.to_exclude(least),
                 digits=0,
             ),
         ],

@@ -15,6 +15,7 @@ from scipy.special import stdtr
 from psychollm._base.numbers import number, percent, significant
 from psychollm._base.types import FloatArray
 from psychollm.estimates.sample_size import detectable, units_needed
+from psychollm.reliability.means.repeated_scores import are_shares
 from psychollm.reliability.means.score_differences import ScoreDifferences
 from psychollm.studies.comparison.ranks import enough
 
@@ -71,8 +72,3 @@ def _sizes(values: FloatArray, *, shares: bool) -> str:
     ends = (known.min(), known.max())
     low, high = (number(100.0 * end, 1) if shares else significant(end) for end in ends)
     return (low if low == high else f"{low} to {high}") + (" points" if shares else "")
-
-
-def are_shares(values: FloatArray) -> bool:
-    """Return whether scores are between 0 and 1."""
-    return bool(((values >= 0.0) & (values <= 1.0)).all())

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_fraction
+from psychollm._base.checks import check_fraction, check_share
 from psychollm._base.errors import LabelError
 from psychollm._base.numbers import count, percent, with_interval
 from psychollm._base.result import Result, drawn_by
@@ -69,10 +69,15 @@ from psychollm.estimates.verdict import (
 )
 from psychollm.reliability.means.clustered import mean_estimate, mean_score
 from psychollm.reliability.means.pair_means import balanced, strata_of
-from psychollm.reliability.means.repeated_scores import RepeatedScores, answers_of, means_of
+from psychollm.reliability.means.repeated_scores import (
+    RepeatedScores,
+    answers_of,
+    are_shares,
+    means_of,
+    span_of,
+)
 from psychollm.reliability.means.score_differences import ScoreDifferences, score_differences
 from psychollm.studies.comparison.planning import (
-    are_shares,
     detectable_of,
     needed_of,
     power_in_words,
@@ -121,6 +126,7 @@ class Comparison(Study, Result):
     labels: Labels  # (models,)
     level: float
     people: "BesidePeople | None" = None
+    span: float = 1.0  # range of the scores; 1 if they are between 0 and 1
 
     _AXES = Axes(
         {"model": "labels"},
@@ -151,8 +157,14 @@ class Comparison(Study, Result):
         Parameters
         ----------
         smallest : float
-            Difference to exclude.
+            Difference to exclude, at most the range of the scores.
+
+        Raises
+        ------
+        OptionError
+            If `smallest` is not positive, or exceeds the range of the scores.
         """
+        check_share("smallest", smallest, high=self.span)
         return needed_of(self.differences, smallest, self.power, absence=True)
 
     def tiers(self) -> tuple[Labels, ...]:
@@ -197,9 +209,10 @@ class Comparison(Study, Result):
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return the best model, the ranks, the differences and the power."""
         judged, pairs = self.outcomes(smallest=smallest), self._adjacent()
+        least = self.least(smallest)
         items = (
             Finding(
-                statement=self._verdict(judged, smallest.share),
+                statement=self._verdict(judged, least),
                 numbers={"score": self.score},
                 outcome=judged,
             ),
@@ -220,7 +233,7 @@ class Comparison(Study, Result):
                 question="How much does each model differ from the next-ranked one?",
                 rows=first_rows(
                     pairs,
-                    lambda row: self._pair(row, judged, smallest.share),
+                    lambda row: self._pair(row, judged, least),
                     most=_SHOWN,
                     table="pairs",
                 ),
@@ -247,21 +260,24 @@ class Comparison(Study, Result):
         )
         return exhibit(Findings(items=items, head=head), self, smallest)
 
+    def least(self, smallest: SmallestEffects) -> float:
+        """Return the smallest difference of interest, on the scale of the scores."""
+        return smallest.share * self.span
+
     def outcomes(self, *, smallest: SmallestEffects = SMALLEST) -> Verdicts:
         """Return whether each pair of models differs, is equivalent, or is inconclusive.
 
         Parameters
         ----------
         smallest : SmallestEffects
-            Smallest effects of interest; only `share` is used.
+            Smallest effects of interest; only `share` is used, as a proportion of the range of
+            the scores.
         """
-        pairs = self.differences
+        pairs, least = self.differences, self.least(smallest)
         return Verdicts(
             tuple(f"{a} - {b}" for a, b in zip(pairs.first, pairs.second, strict=True)),
             tuple(
-                outcome(bounds, smallest=smallest.share, enough=bool(known))
-                if n
-                else Outcome.APART
+                outcome(bounds, smallest=least, enough=bool(known)) if n else Outcome.APART
                 for bounds, known, n in zip(pairs.interval, enough(pairs), pairs.n, strict=True)
             ),
         )
@@ -488,6 +504,7 @@ def compare(
         labels=table.models,
         level=level,
         people=None if people is None else _beside(table, people, clusters, level),
+        span=span_of(answers.values[answers.present]),
     )
 
 

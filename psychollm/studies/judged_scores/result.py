@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_positive
+from psychollm._base.checks import check_share
 from psychollm._base.numbers import count, extent, number, with_interval
 from psychollm._base.result import Result, view
 from psychollm._base.types import BoolArray, FloatArray, IntArray
@@ -91,6 +91,7 @@ class JudgedScores(Study, Result):
     questions: Labels
     target: str
     level: float
+    span: float = 1.0  # range of the labels' scale; 1 if labels are between 0 and 1
 
     _AXES = Axes(
         {"model": "labels"},
@@ -166,7 +167,8 @@ class JudgedScores(Study, Result):
         Parameters
         ----------
         half_width : float
-            Maximum margin of error of every interval.
+            Maximum margin of error of every interval, on the scale of the labels: for labels of 0
+            and 1, three percentage points are 0.03.
 
         Returns
         -------
@@ -177,7 +179,7 @@ class JudgedScores(Study, Result):
         Raises
         ------
         OptionError
-            If `half_width` is not positive.
+            If `half_width` is not positive, or exceeds the range of the scale.
 
         Examples
         --------
@@ -189,7 +191,7 @@ class JudgedScores(Study, Result):
         >>> judged_scores(judge, people, rng=1).plan(half_width=0.04).equal
         array([37.])
         """
-        check_positive("half_width", half_width)
+        check_share("half_width", half_width, high=self.span)
         variances = Variances(of=self.label_variance, size=self.n_answers, beyond=self.beyond)
         equal, unsure = (
             needed(
@@ -217,13 +219,14 @@ class JudgedScores(Study, Result):
         Parameters
         ----------
         smallest : SmallestEffects
-            Smallest effects of interest; `share` applies to differences.
+            Smallest effects of interest; `share` applies to differences, as a proportion of the
+            range of the scale.
         """
-        pairs = self.differences
+        pairs, least = self.differences, smallest.share * self.span
         return Verdicts(
             tuple(f"{a} - {b}" for a, b in zip(pairs.first, pairs.second, strict=True)),
             tuple(
-                outcome(bounds, smallest=smallest.share, enough=bool(known))
+                outcome(bounds, smallest=least, enough=bool(known))
                 for bounds, known in zip(pairs.interval, enough(pairs), strict=True)
             ),
         )
@@ -250,7 +253,7 @@ class JudgedScores(Study, Result):
             Finding(
                 key="judge",
                 question="Is the judge biased?",
-                statement=self._trust(smallest.share),
+                statement=self._trust(smallest.share * self.span),
                 rows=self.remarks,
                 explanation=(
                     "Bias is the judge's score minus the human score. A bias that is equal for "

@@ -183,6 +183,7 @@ def judged_scores(
         questions=both.questions,
         target=target,
         level=level,
+        span=span,
         **_by_family(bias, found, kin, (both.people, span), level, draws, source),
     )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from psychollm._base.call import Call
 from psychollm.cli.carry_out import Found
 from psychollm.cli.import_logs import LOG_IS, Logs
-from psychollm.cli.of_scores import Judged
+from psychollm.cli.of_scores import Estimated
 from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS
 
@@ -35,7 +35,7 @@ def shares(text: str) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Horizon(Judged, Logs):
+class Horizon(Estimated, Logs):
     """Command `psychollm horizon`."""
 
     NAME = "horizon"
