@@ -31,6 +31,8 @@ SCORES = (
     "score", "value", "correct", "response", "resp", "correctness", "accuracy", "acc", "outcome",
     "result", "rating", "grade", "exact_match", "passed", "success",
 )  # fmt: skip
+# Names of score columns that are recognised only in tables without a name in SCORES.
+RARER_SCORES = ("verdict", "judge_verdict", "human", "human_label", "solved")
 _ENDING = re.compile(r"[\W_]*(id|name|label)s?$")
 _UNNAMED = re.compile(r"|unnamed: \d+|row\W?names?|index")
 _NAMES_OF_ROWS = {*MODELS, *QUESTIONS, "run", "rater", "strength", "label"}
@@ -51,7 +53,8 @@ def is_called(name: Any, names: Sequence[str]) -> bool:
     if not isinstance(name, str):
         return False
     text = re.sub(r"[\W_]+", "_", name.strip().lower())
-    forms = {text, text.removeprefix("is_"), _ENDING.sub("", text) if names != SCORES else text}
+    scores = names in (SCORES, RARER_SCORES)
+    forms = {text, text.removeprefix("is_"), text if scores else _ENDING.sub("", text)}
     return not forms.isdisjoint({*names, *(f"{one}s" for one in names)})
 
 

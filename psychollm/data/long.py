@@ -13,6 +13,7 @@ from psychollm._base.frames import (
     IDS,
     MODELS,
     QUESTIONS,
+    RARER_SCORES,
     SCORES,
     is_called,
     is_unnamed,
@@ -85,27 +86,38 @@ def is_long(layout: Layout, header: Sequence[str], columns: Columns) -> bool:
 
 
 def _model_names(header: Sequence[Any]) -> list[Any]:
-    """Return the columns that may label models, or "id" if there are none."""
+    """Return the columns that may label models, or "id" beside a column of questions."""
     known = [name for name in header if is_called(name, MODELS)]
     exact = [name for name in known if str(name).lower() == "model"]
-    return exact or known or [name for name in header if str(name).lower() == "id"]
+    return exact or known or (_ids(header) if _named_questions(header) else [])
 
 
 def _question_names(header: Sequence[Any]) -> list[Any]:
-    known = [name for name in header if is_called(name, _QUESTIONS)]
-    known += [name for name in header if is_called(name, ("prompt_id",))]
-    if known or not any(is_called(name, MODELS) for name in header):
+    known = _named_questions(header)
+    if known:
         return known
-    # In logs of agents, a task is a single question; elsewhere a task is usually a set of
-    # questions.
-    ids = [name for name in header if str(name).lower() == "id"]
-    return ids or [name for name in header if is_called(name, ("task",))]
+    if any(is_called(name, MODELS) for name in header):
+        # In logs of agents, a task is a single question; elsewhere a task is usually a set of
+        # questions.
+        return _ids(header) or [name for name in header if is_called(name, ("task",))]
+    # In the scores of one model, an id labels the question.
+    return _ids(header) if _score_names(header) else []
+
+
+def _named_questions(header: Sequence[Any]) -> list[Any]:
+    known = [name for name in header if is_called(name, _QUESTIONS)]
+    return known + [name for name in header if is_called(name, ("prompt_id",))]
+
+
+def _ids(header: Sequence[Any]) -> list[Any]:
+    return [name for name in header if str(name).lower() == "id"]
 
 
 def _score_names(header: Sequence[Any]) -> list[Any]:
     """Return the column of scores with the most common name, or else all possible columns."""
     usual = [name for name in SCORES[:3] if name in header]
-    return usual[:1] or [name for name in header if is_called(name, SCORES)]
+    known = usual[:1] or [name for name in header if is_called(name, SCORES)]
+    return known or [name for name in header if is_called(name, RARER_SCORES)]
 
 
 def known_columns(header: Sequence[Any]) -> dict[str, list[Any]]:

@@ -201,8 +201,21 @@ def known_values(values: AnyArray) -> FloatArray:
 
 WORDS = parameter("codes", python='codes={"yes": 1, "no": 0}', command="{} yes=1,no=0")
 SCORE_MAP = "score_map"
-_RIGHT = {"correct", "right", "true", "yes", "pass", "passed", "c", "y", "success"}
-_WRONG = {"incorrect", "wrong", "false", "no", "fail", "failed", "i", "n", "failure"}
+_RIGHT = {
+    "correct", "right", "true", "yes", "pass", "passed", "c", "y", "success", "good", "solved",
+    "resolved", "accept", "accepted",
+}  # fmt: skip
+_WRONG = {
+    "incorrect", "wrong", "false", "no", "fail", "failed", "i", "n", "failure", "bad", "unsolved",
+    "unresolved", "reject", "rejected",
+}  # fmt: skip
+
+
+class _Unknown:
+    """Placeholder for a number that only the user knows."""
+
+    def __repr__(self) -> str:
+        return "X"
 
 
 def word_advice(words: Iterable[str], name: str) -> str:
@@ -212,6 +225,8 @@ def word_advice(words: Iterable[str], name: str) -> str:
     --------
     >>> print(CodeError(word_advice(["correct", "incorrect"], "codes")))
     answers in words need codes={'correct': 1, 'incorrect': 0}
+    >>> print(CodeError(word_advice(["A", "B"], "codes")))
+    answers in words need codes={'A': X, 'B': X}, with a larger number X for a better answer
     """
     held = list(dict.fromkeys(words))
     spoken = [word for word in held if any(map(str.isalnum, word)) and not word.startswith("#")]
@@ -223,13 +238,16 @@ def word_advice(words: Iterable[str], name: str) -> str:
             f"answers are meant, pass {parameter('missing_values', spoken[:1])}"
         )
     lower = {word: word.strip().lower() for word in spoken}
-    told = set(lower.values()) <= _RIGHT | _WRONG
-    means = {word: int(lower[word] in _RIGHT) if told else k for k, word in enumerate(spoken)}
+    right, wrong = ({word for word in spoken if lower[word] in of} for of in (_RIGHT, _WRONG))
+    known = {**dict.fromkeys(wrong, 0), **dict.fromkeys(right, 1)}
+    clear = len(known) == len(spoken) or (right and wrong)
+    # Words of unknown meaning get no number: an order by occurrence could reverse the scale.
+    means = {word: known.get(word, _Unknown()) if clear else _Unknown() for word in spoken}
+    order = ", with a larger number X for a better answer" if len(known) < len(spoken) else ""
     rest = [word for word in held if word not in means]
     remedy = parameter("missing_values", rest[:5])
     more = f"; if missing answers are meant, pass {remedy}" if rest else ""
-    like = "" if told else " or the like"
-    return f"answers in words need {parameter(name, means)}{like}{more}"
+    return f"answers in words need {parameter(name, means)}{order}{more}"
 
 
 def _advice(table: Table, bad: BoolArray, words: str) -> str:

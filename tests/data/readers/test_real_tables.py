@@ -136,6 +136,33 @@ def test_frames_whose_rows_are_questions_turn_with_a_warning():
         assert psy.compare(frame).labels == ("gpt", "claude")
 
 
+@pytest.mark.parametrize(
+    "name", ["verdict", "judge_verdict", "human", "human_label", "Solved", "is_solved"]
+)
+def test_rarer_names_of_scores_are_used_where_no_usual_one_is(write, name):
+    rows = "a,x,1\na,y,0\nb,x,0\nb,y,1\n"
+    assert both(write(f"model,question,{name}\n{rows}")).values.tolist() == [[1, 0], [0, 1]]
+    frame = psy.read_scores(write(f"question,{name}\nx,1\ny,0\n", "gpt.csv")).frame
+    assert (set(frame["model"]), frame["score"].tolist()) == ({"gpt"}, [1.0, 0.0])
+    beside = "model,question,{},score\na,x,yes,1\nb,x,no,0\n"
+    assert psy.read_scores(write(beside.format(name))).frame["score"].tolist() == [1.0, 0.0]
+
+
+def test_a_rarer_name_of_scores_may_also_be_a_model(write):
+    table = both(write("question,gpt,claude,human\nq1,1,0,1\nq2,1,1,1\n"))
+    assert table.models == ("gpt", "claude", "human")
+
+
+@pytest.mark.parametrize("score", ["correct", "score", "verdict"])
+def test_an_id_labels_the_questions_of_one_model(write, score):
+    paths = [write(f"id,{score}\nq1,1\nq2,{k}\n", f"{name}.csv") for k, name in enumerate("ab")]
+    frame = psy.read_scores(paths).frame
+    assert frame.groupby("model")["score"].mean().to_dict() == {"a": 0.5, "b": 1.0}
+    assert set(frame["question"]) == {"q1", "q2"}
+    # Next to a column of questions, an id labels models.
+    assert both(write("id,item,resp\na,x,1\nb,x,0\n")).models == ("a", "b")
+
+
 # Missing
 
 
@@ -229,6 +256,26 @@ def test_advice_on_words_can_be_followed(write):
     means = {"correct": 1, "incorrect": 0}
     assert psy.read_responses(path, codes=means).codes.tolist() == [[1, 0], [0, 0]]
     assert psy.read_scores(path, score_map=means).frame["score"].tolist()[:3] == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("words", "means"),
+    [
+        (("pass", "fail"), "pass=1,fail=0"),
+        (("bad", "good"), "bad=0,good=1"),
+        (("I", "C"), "I=0,C=1"),
+        (("no", "yes", "partly"), "no=0,yes=1,partly=X, with a larger number X for a better"),
+        (("A", "B"), "A=X,B=X, with a larger number X for a better answer"),
+        (("left", "right"), "left=X,right=X, with a larger number X for a better answer"),
+    ],
+)
+@pytest.mark.parametrize("name", ["score", "verdict"])
+def test_advice_on_words_does_not_reverse_scores(write, words, means, name):
+    rows = "".join(f"a,q{k},{word}\n" for k, word in enumerate(words))
+    with pytest.raises(CodeError) as caught:
+        psy.read_scores(write(f"model,question,{name}\n{rows}"))
+    told = caught.value.told({"score_map": "--score-map"})
+    assert f"answers in words need --score-map {means}" in told
 
 
 @pytest.mark.parametrize("header", ["model_a,model_b,winner", "left,right,winner"])

@@ -21,7 +21,7 @@ import numpy as np
 
 from psychollm._base.entry import warn
 from psychollm._base.errors import CodeError, InputError, LabelError, PsychollmWarning
-from psychollm._base.frames import MODELS, QUESTIONS, is_called, is_unnamed
+from psychollm._base.frames import MODELS, QUESTIONS, SCORES, is_called, is_unnamed
 from psychollm._base.wording import parameter
 from psychollm.data.labels import Table
 from psychollm.data.long import Columns, Layout, known_columns, label_column
@@ -128,8 +128,9 @@ def _is_wide(header: Sequence[str], source: Source) -> bool:
     """Return whether a table has a row per model, because it lacks the columns of a long table."""
     known = known_columns(header)
     # A table with one row per question has a column of questions, but no column of models or
-    # scores.
-    long = known["score"] or (known["question"] and known["model"])
+    # scores. Rarer names of scores, such as "human", may also be names of models.
+    usual = any(is_called(name, SCORES) for name in known["score"])
+    long = usual or (known["question"] and known["model"]) or _is_of_one_model(header, known, {})
     return not source.reading.columns and source.reading.layout != "long" and not long
 
 
