@@ -3,12 +3,13 @@
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from psychollm._base.call import Call
 from psychollm._base.csv_text import check_table_name, write_table
-from psychollm._base.errors import InputError, LabelError
+from psychollm._base.errors import InputError, LabelError, OptionError
 from psychollm._base.wording import Text
 from psychollm.cli.options import Command, option, pairs, words
 
@@ -46,7 +47,8 @@ LOG_IS = """
 LOG is a log of an evaluation tool (Inspect AI, lm-evaluation-harness, HELM, promptfoo and others;
 see 'psychollm import --help'), a folder of such logs, a CSV, Parquet or JSONL file with one row
 per score (columns "model", "question" and "score") or per model (a column per question), or a
-store of psychollm collect.
+store of psychollm collect. NAME=LOG names the model in a log or folder, such as
+before=main/ after=pr/ for two runs of one model.
 """
 _HEADER = b"SQLite format 3\x00"  # first bytes of every SQLite file
 
@@ -60,6 +62,40 @@ def is_store(*paths: Path | None) -> bool:
             return file.read(len(_HEADER)) == _HEADER
     except OSError:
         return paths[0].suffix == ".sqlite"
+
+
+def split_name(path: Path) -> tuple[str, Path]:
+    """Return the name and the path in ``NAME=PATH``; the name is "" for any other path.
+
+    Examples
+    --------
+    >>> split_name(Path("before=main/logs"))[0], split_name(Path("runs/model=a"))[0]
+    ('before', '')
+    """
+    name, equals, rest = str(path).partition("=")
+    if not equals or not name.strip() or not rest or Path(name).name != name or path.exists():
+        return "", path
+    if has_magic(name) or (has_magic(rest) and any(Path().glob(str(path)))):
+        return "", path
+    return name, Path(rest)
+
+
+def named_paths(paths: tuple[Path, ...]) -> "tuple[Path, ...] | dict[str, tuple[Path, ...]]":
+    """Return the paths by name if they are given as ``NAME=PATH``."""
+    parts = [split_name(path) for path in paths]
+    if not any(name for name, _ in parts):
+        return paths
+    bare = next((path for name, path in parts if not name), None)
+    if bare is not None:
+        msg = f"{bare} has no name, but other logs have one: write NAME={bare}, or omit all names"
+        raise OptionError(msg)
+    by_name: dict[str, tuple[Path, ...]] = {}
+    for name, path in parts:
+        if is_store(path):
+            msg = f"{path} is a store of psychollm collect, which names its models: omit '{name}='"
+            raise OptionError(msg)
+        by_name[name] = (*by_name.get(name, ()), path)
+    return by_name
 
 
 def scorers(text: str) -> str | dict[str, str]:
@@ -189,7 +225,7 @@ class Choices(Command):
         options = self.selection
         bar = {"progress": options.pop("progress")}
         options |= {"keep": list(keep)} if keep else {}
-        return Call("psy.read_scores", (paths,), options, name="log", aside=bar)
+        return Call("psy.read_scores", (named_paths(paths),), options, name="log", aside=bar)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,7 +278,7 @@ class Import(Logs):
         from psychollm.data.logs import read_logs
 
         return read_logs(
-            self.logs,
+            named_paths(self.logs),
             repeats=self.repeats,
             threshold=self.threshold,
             strict=not self.at_least,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from psychollm._base.call import Call, Made
 from psychollm._base.errors import InputError, LabelError, OptionError
 from psychollm.cli.carry_out import Analysis
-from psychollm.cli.import_logs import LOGS, Choices, Logs
+from psychollm.cli.import_logs import LOGS, Choices, Logs, split_name
 from psychollm.cli.options import option, pairs, whole_numbers
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT, no_smallest, smallest_of
 
@@ -97,11 +97,12 @@ class WithLabels(Choices):
     def labels_of(self, path: Path, made: Made, *, name: str) -> Call:
         """Read human labels, and return the Python call that reads them."""
         # A table of labels does not contain a task or a filter.
-        table = not path.is_dir() and path.suffix not in MAY_BE_LOGS
+        file = split_name(path)[1]
+        table = not file.is_dir() and file.suffix not in MAY_BE_LOGS
         task, chosen = (None, None) if table else (self.task, self.filter)
         own = replace(
             self, scorer=self.label_scorer, task=task, filter=chosen,
-            columns=self._columns_of_labels(path),
+            columns=self._columns_of_labels(file),
         )  # fmt: skip
         call = replace(own.reading_of((path,)), name=name)
         try:

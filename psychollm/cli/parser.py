@@ -13,7 +13,7 @@ from psychollm.cli.calibrate import Calibrate
 from psychollm.cli.collect import Collect
 from psychollm.cli.doctor import Doctor, Version
 from psychollm.cli.gate import MakeGate
-from psychollm.cli.import_logs import Import
+from psychollm.cli.import_logs import Import, split_name
 from psychollm.cli.instrument import WriteInstrument
 from psychollm.cli.irt import Irt
 from psychollm.cli.kit import Kits
@@ -169,6 +169,7 @@ def _check_written(typed: Mapping[str, Any]) -> None:
 
 
 def _is(path: Path, given: object) -> bool:
+    given = split_name(given)[1] if isinstance(given, Path) else given
     try:
         return isinstance(given, str | Path) and path.samefile(given)
     except (OSError, ValueError):  # the argument is not the path of a file

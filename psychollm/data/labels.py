@@ -167,6 +167,15 @@ def listed(labels: Sequence[Any]) -> str:
     return text if more <= 0 else f"{text} and {more} more"
 
 
+def naming_advice(before: str = "PATH", after: str = "PATH") -> str:
+    """Return the advice to name logs of one model that are to be compared."""
+    return "name them: " + parameter(
+        "",
+        python=f"psy.read_scores({{'before': {before!r}, 'after': {after!r}}})",
+        command=f"before={before} after={after}",
+    )
+
+
 def reorder(
     kind: str, labels: Labels, like: Labels, *, of: str = "the two tables"
 ) -> IntArray | None:

@@ -8,7 +8,6 @@ failed answer is missing and not wrong.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -23,6 +22,7 @@ from psychollm.data.logs_cells import Repeats, one_per_cell
 from psychollm.data.logs_result import LogImport, ScoreLog
 from psychollm.data.logs_runs import (
     Choice,
+    Paths,
     Scorer,
     Unreadable,
     all_runs,
@@ -32,6 +32,7 @@ from psychollm.data.logs_runs import (
     respondents,
     unlike,
     valid,
+    warn_of_merged,
     with_parts,
     with_words,
 )
@@ -64,7 +65,7 @@ _BY_LABEL = parameter("match", python="match='label'")
 
 
 def read_logs(
-    paths: str | PathLike[str] | Iterable[str | PathLike[str]],
+    paths: Paths,
     *,
     format: LogFormat | None = None,  # noqa: A002
     task: str | Iterable[str] | None = None,
@@ -92,8 +93,10 @@ def read_logs(
 
     Parameters
     ----------
-    paths : path or iterable of paths
-        Log files, or folders of log files.
+    paths : path, iterable of paths, or mapping of str to either
+        Log files, or folders of log files. In a mapping such as ``{"before": path, "after":
+        path}``, each key is the name of the model in its logs, or precedes the names of several
+        models: ``before/MODEL``.
     format : str, optional
         Log format; by default detected from the content of each file.
     task : str or iterable of str, optional
@@ -156,6 +159,8 @@ def read_logs(
     -----
     ValidityWarning
         If no question of a run has the same text as a question of another model.
+    PsychollmWarning
+        If answers in different folders count as repeats of one model.
 
     Notes
     -----
@@ -192,7 +197,7 @@ def read_logs(
 
 
 def read_scores(
-    paths: str | PathLike[str] | Iterable[str | PathLike[str]],
+    paths: Paths,
     *,
     format: LogFormat | None = None,  # noqa: A002
     task: str | Iterable[str] | None = None,
@@ -217,8 +222,10 @@ def read_scores(
 
     Parameters
     ----------
-    paths : path or iterable of paths
-        Log files, or folders of log files.
+    paths : path, iterable of paths, or mapping of str to either
+        Log files, or folders of log files. In a mapping such as ``{"before": path, "after":
+        path}``, each key is the name of the model in its logs, or precedes the names of several
+        models: ``before/MODEL``.
     format : str, optional
         Log format; by default detected from the content of each file.
     task : str or iterable of str, optional
@@ -280,6 +287,11 @@ def read_scores(
       model question  score  repeat
     0     a        q    0.5       1
     1     a        q    1.0       2
+
+    Two runs of one model are compared by name:
+
+    >>> read_scores({"before": path, "after": path}).frame["model"].unique().tolist()
+    ['before', 'after']
     """
     check_choice("match", match, Match)
     if no_answer is not None:
@@ -389,6 +401,7 @@ def _frame(
     if absent := [name for name in keep if (frame[name] == "").all()]:
         msg = f"{parameter('keep', absent[0])}: {chosen[0][0].source} has no such column or field"
         raise LabelError(msg)
+    warn_of_merged(frame)
     return frame, n_apart
 
 

@@ -1,14 +1,13 @@
 """Functions that read scores given as words, such as "left", as categories."""
 
 from collections.abc import Iterable
-from os import PathLike
 from typing import TYPE_CHECKING
 
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import InputError
 from psychollm._base.wording import parameter
 from psychollm.data.logs import Match, _frame
-from psychollm.data.logs_runs import Scorer, all_runs, choose, respondents, valid
+from psychollm.data.logs_runs import Paths, Scorer, all_runs, choose, respondents, valid
 from psychollm.data.readers.logs.detect import LogFormat
 from psychollm.data.readers.logs.run import NO_ANSWER, Word
 from psychollm.data.readers.logs.source import Reading
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def read_categories(
-    paths: str | PathLike[str] | Iterable[str | PathLike[str]],
+    paths: Paths,
     *,
     format: LogFormat | None = None,  # noqa: A002
     task: str | Iterable[str] | None = None,
@@ -31,8 +30,8 @@ def read_categories(
 
     Parameters
     ----------
-    paths : path or iterable of paths
-        Log files, or folders of log files.
+    paths : path, iterable of paths, or mapping of str to either
+        Log files, or folders of log files, by name in a mapping (see `read_scores`).
     format : str, optional
         Log format; by default detected from the content of each file.
     task : str or iterable of str, optional

@@ -1,15 +1,14 @@
 """Scorers that record the verdicts of judge models in logs."""
 
 from collections.abc import Iterable
-from os import PathLike
 
-from psychollm.data.logs_runs import Unreadable, all_runs, valid
+from psychollm.data.logs_runs import Paths, Unreadable, all_runs, valid
 from psychollm.data.readers.logs.detect import LogFormat
 from psychollm.data.readers.logs.source import Reading
 
 
 def judges_in(
-    paths: str | PathLike[str] | Iterable[str | PathLike[str]],
+    paths: Paths,
     *,
     format: LogFormat | None = None,  # noqa: A002
     task: str | Iterable[str] | None = None,
@@ -24,8 +23,8 @@ def judges_in(
 
     Parameters
     ----------
-    paths : path or iterable of paths
-        Log files, or folders of log files.
+    paths : path, iterable of paths, or mapping of str to either
+        Log files, or folders of log files, by name in a mapping (see `read_scores`).
     format : str, optional
         Log format; by default detected from the content of each file.
     task : str or iterable of str, optional

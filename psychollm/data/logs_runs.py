@@ -1,7 +1,8 @@
 """Search for logs in files and folders, and selection of the runs to include.
 
-A respondent is a model in one configuration. Two runs of a model on one task with different
-settings are two respondents, whose names contain the settings that differ. A question is
+A respondent is a model in one configuration, or what the caller names: paths may be a mapping from
+names, such as "before" and "after", to the logs of each. Two runs of a model on one task with
+different settings are two respondents, whose names contain the settings that differ. A question is
 identified by its content, not its position: the same question has one label in all runs, and
 different questions at the same position have different labels. If there are several tasks, scorers
 or filters, the caller chooses among them.
@@ -12,19 +13,25 @@ from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from os import PathLike
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from psychollm._base.checks import check_choice, shown
 from psychollm._base.entry import warn
 from psychollm._base.errors import InputError, LabelError, OptionError
 from psychollm._base.replicate import progress_bar
 from psychollm._base.wording import parameter
-from psychollm.data.labels import listed
+from psychollm.data.labels import listed, naming_advice
 from psychollm.data.readers.logs.detect import LogFormat, read_runs, readable
 from psychollm.data.readers.logs.run import Run, Sample, Score, Word, digest
 from psychollm.data.readers.logs.source import Reading
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Unreadable: TypeAlias = Literal["skip", "refuse"]
+OnePath: TypeAlias = str | PathLike[str]
+SomePaths: TypeAlias = OnePath | Iterable[OnePath]
+Paths: TypeAlias = SomePaths | Mapping[str, SomePaths]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +45,7 @@ class LeftOut:
 
 
 def all_runs(
-    paths: str | PathLike[str] | Iterable[str | PathLike[str]],
+    paths: Paths,
     *,
     format: str | None,  # noqa: A002
     reading: Reading,
@@ -51,27 +58,30 @@ def all_runs(
     if format is not None:
         check_choice("format", format, LogFormat)
     check_choice("unreadable", unreadable, Unreadable)
-    files = list(_files(paths))
+    several = _named(paths) if isinstance(paths, Mapping) else {"": paths}
+    files = [(name, *one) for name, own in several.items() for one in _files(own)]
     bar = progress_bar(show=progress, total=len(files), label="logs")
-    runs: list[Run] = []
+    by_name: dict[str, list[Run]] = {name: [] for name in several}
     damaged: list[InputError] = []
     left_out: list[LeftOut] = []
     n_logs = 0
     try:
-        for path, named in files:
+        for name, path, named in files:
             bar.update(1)
             try:
-                held = read_runs(path, format=format, reading=reading, named=named)
+                own = replace(reading, named=bool(name))
+                held = read_runs(path, format=format, reading=own, named=named)
             except InputError as error:
                 if named or unreadable == "refuse":
                     raise
                 damaged.append(error)
                 left_out.append(LeftOut(source=str(path), what="", reason=error.text, n=0))
                 continue
-            runs += held
+            by_name[name] += held
             n_logs += bool(held)
     finally:
         bar.close()
+    runs = _with_names(by_name)
     if damaged and not runs:
         raise damaged[0]
     if damaged:
@@ -81,9 +91,57 @@ def all_runs(
         )
         warn(msg)
     if not runs:
-        msg = f"there is no log in {', '.join(str(path) for path, _ in files[:3]) or 'the folder'}"
+        first = ", ".join(str(path) for _, path, _ in files[:3])
+        msg = f"there is no log in {first or 'the folder'}"
         raise InputError(msg)
     return _with_tasks(runs), n_logs, left_out
+
+
+def _named(paths: Mapping[str, SomePaths]) -> Mapping[str, SomePaths]:
+    """Check the names of paths."""
+    bad = next((name for name in paths if not isinstance(name, str) or not name.strip()), None)
+    if bad is not None or not paths:
+        what = f"paths has the name {bad!r}" if paths else "paths is empty"
+        msg = f"{what}: pass a mapping from names to logs or folders, such as {{'before': path}}"
+        raise InputError(msg)
+    return paths
+
+
+def _with_names(by_name: Mapping[str, Sequence[Run]]) -> list[Run]:
+    """Name models as the caller names their logs, with ``NAME/MODEL`` if logs hold several."""
+    models = [{run.model for run in runs} for runs in by_name.values()]
+    alone = all(len(own) < 2 for own in models)
+
+    def called(name: str, run: Run) -> str:
+        return run.model if not name else name if alone else f"{name}/{run.model}"
+
+    return [
+        replace(run, model=called(name, run)) for name, runs in by_name.items() for run in runs
+    ]
+
+
+def warn_of_merged(frame: "pd.DataFrame") -> None:
+    """Warn if answers in different folders count as repeats of one model.
+
+    Runs to be compared, such as those before and after a change, look like repeats if the logs
+    name the same model.
+    """
+    folder = {source: str(Path(source).parent) for source in frame["source"].unique()}
+    if len(set(folder.values())) < 2:
+        return
+    cells = frame[["model", "question"]].assign(folder=frame["source"].map(folder))
+    cells = cells.drop_duplicates()
+    merged = cells[cells.duplicated(["model", "question"])]
+    if merged.empty:
+        return
+    model, question, second = merged.iloc[0]
+    same = (cells["model"] == model) & (cells["question"] == question)
+    first = cells.loc[same, "folder"].iloc[0]
+    msg = (
+        f"answers of {model!r} in {first} and {second} to the same questions count as repeats of "
+        f"one model; to compare the folders, {naming_advice(first, second)}"
+    )
+    warn(msg)
 
 
 def _with_tasks(runs: Sequence[Run]) -> list[Run]:
@@ -101,9 +159,7 @@ def _with_tasks(runs: Sequence[Run]) -> list[Run]:
     return [named(run) for run in runs]
 
 
-def _files(
-    paths: str | PathLike[str] | Iterable[str | PathLike[str]],
-) -> Iterator[tuple[Path, bool]]:
+def _files(paths: SomePaths) -> Iterator[tuple[Path, bool]]:
     """Yield each file, and whether the caller named it."""
     several = [paths] if isinstance(paths, str | PathLike) else list(paths)
     if not several:

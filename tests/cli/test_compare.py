@@ -117,6 +117,58 @@ def test_one_model_is_refused_in_one_line(call, wide) -> None:
     assert found.stdout == ""
 
 
+@pytest.fixture
+def two_runs(tmp_path: Path) -> None:
+    """Two folders with a run of one model each, the second one better."""
+    for name, share in (("main", 0.3), ("pr", 0.8)):
+        (tmp_path / name).mkdir()
+        right = np.random.default_rng(1).random(80) < share
+        frame = pd.DataFrame({"model": "m", "question": range(80), "score": right.astype(int)})
+        frame.to_csv(tmp_path / name / f"{name}.csv", index=False)
+
+
+@pytest.mark.usefixtures("two_runs")
+def test_two_runs_of_one_model_have_names(call) -> None:
+    found = call("compare", "after=pr", "before=main/", "--json", "--fail-below", "after")
+    assert found.returncode == 1, found.stderr
+    assert "'before' scores significantly lower than 'after'" in found.stderr
+    results = json.loads(found.stdout)
+    assert results["tiers"] == [["after"], ["before"]]
+    spaces: dict[str, object] = {}
+    exec(results["call"], spaces)  # noqa: S102 -- what the command wrote
+    assert spaces["result"].labels == ("after", "before")
+    mixed = call("compare", "after=pr", "main")
+    assert "main has no name, but other logs have one: write NAME=main" in mixed.stderr
+
+
+@pytest.mark.usefixtures("two_runs")
+def test_runs_without_names_are_said_to_be_repeats(call, tmp_path: Path) -> None:
+    (tmp_path / "pr" / "pr.csv").rename(tmp_path / "pr" / "main.csv")
+    found = call("compare", "main", "pr")
+    assert found.returncode == 2
+    note, error = found.stderr.splitlines()
+    assert "answers of 'm' in main and pr to the same questions count as repeats" in note
+    assert "name them: before=main after=pr" in note
+    assert "one model only ('m')" in error
+    assert "name them: before=PATH after=PATH" in error
+
+
+def test_files_of_ids_and_scores_are_models(call, tmp_path: Path) -> None:
+    for name, share in (("a", 0.3), ("b", 0.8)):
+        right = np.random.default_rng(1).random(80) < share
+        frame = pd.DataFrame({"id": range(80), "correct": right.astype(int)})
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+        frame.assign(answer="text").to_csv(tmp_path / f"{name}-long.csv", index=False)
+    assert json.loads(call("compare", "a.csv", "b.csv", "--json").stdout)["tiers"] == [
+        ["b"],
+        ["a"],
+    ]
+    unclear = call("compare", "a-long.csv", "b-long.csv")
+    assert "name the only model of the file: NAME=a-long.csv" in unclear.stderr
+    named = call("compare", "old=a-long.csv", "new=b-long.csv", "--json")
+    assert json.loads(named.stdout)["tiers"] == [["new"], ["old"]]
+
+
 def test_the_example_is_that_of_python(call) -> None:
     found = json.loads(call("compare", "--example", "--json").stdout)
     own = psy.compare(psy.load_example("smollm2").correctness, rng=1)

@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import json
 from pathlib import Path
+from shutil import copy
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, PsychollmError
+from psychollm._base.errors import (
+    CodeError,
+    InputError,
+    LabelError,
+    OptionError,
+    PsychollmError,
+    PsychollmWarning,
+)
 from psychollm.data import parquet
-from psychollm.data.logs import COLUMNS, one_per_cell, read_logs
+from psychollm.data.logs import COLUMNS, one_per_cell, read_logs, read_scores
 from psychollm.data.logs_runs import questions
 from psychollm.data.readers import csv_file
 from psychollm.data.readers.logs.detect import READERS
@@ -191,6 +199,40 @@ def test_paths(write, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="there is no log in this folder"):
         read_logs(tmp_path / "empty")
+
+
+def test_names_of_paths(write, tmp_path):
+    one, two = (
+        write("model,item,score\na,1,1\n", "x.csv"),
+        write("model,item,score\na,1,0\n", "y.csv"),
+    )
+    frame = read_scores({"before": one, "after": [two]}).frame
+    assert frame[["model", "question", "score"]].to_numpy().tolist() == [
+        ["before", "1", 1.0], ["after", "1", 0.0],
+    ]  # fmt: skip
+    assert set(frame["task"]) == {"scores"}
+    assert read_logs({"before": one, "after": two}).responses.models == ("before", "after")
+    both = write("model,item,score\na,1,1\nb,1,1\n", "z.csv")
+    named = read_scores({"before": both, "after": one}).frame["model"]
+    assert named.tolist() == ["before/a", "before/b", "after/a"]
+    bare = write("item,text,score\n1,word,1\n", "bare.csv")
+    assert read_scores({"a": bare}).frame["model"].tolist() == ["a"]
+    for paths in ({}, {"": one}, {1: one}):
+        with pytest.raises(InputError, match="mapping from names to logs"):
+            read_scores(paths)
+
+
+def test_answers_in_two_folders_are_doubted(write, tmp_path):
+    path = write("model,item,score\na,1,1\n")
+    (tmp_path / "other").mkdir()
+    again = Path(copy(path, tmp_path / "other" / path.name))
+    with pytest.warns(
+        PsychollmWarning, match=r"'a' in .* and .*other.* count as repeats.*'before'"
+    ):
+        read_scores([path, again])
+    again.write_text("model,item,score\na,2,1\n")  # other questions are no repeats
+    assert len(read_scores([path, again]).frame) == 2
+    assert len(read_scores({"x": path, "y": again}).frame) == 2
 
 
 def test_one_table_in_two_files_is_one_table(write):

@@ -65,7 +65,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.connected import connected
-from psychollm.data.labels import Labels, listed
+from psychollm.data.labels import Labels, listed, naming_advice
 from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import numbers, one_model
 from psychollm.estimates.clustered import few
@@ -355,7 +355,10 @@ def _places(
     pairs: Sequence[tuple[Hashable, Hashable]] | None, models: Labels
 ) -> tuple[IntArray, IntArray]:
     if len(models) < 2:
-        msg = f"scores holds one model only ({models[0]!r}): a comparison needs two"
+        msg = (
+            f"scores holds one model only ({models[0]!r}): a comparison needs two; if logs hold "
+            f"two runs of one model, {naming_advice()}"
+        )
         raise ShapeError(msg)
     if pairs is None:
         first, second = np.triu_indices(len(models), 1)

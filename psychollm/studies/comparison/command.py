@@ -33,7 +33,7 @@ examples:
   psychollm compare gpt.csv claude.csv llama.csv --out comparison
   psychollm compare scores.csv --by domain
   psychollm compare logs/ --task gsm8k --clusters templates.csv --markdown > comment.md
-  psychollm compare before.csv after.csv --fail-below before
+  psychollm compare before=main/ after=pr/ --fail-below before
   psychollm compare logs/ --attempts 1,3,5
   psychollm compare logs/ --attempts 1,3 --cost tokens --seconds seconds
   psychollm compare votes.csv --out votes

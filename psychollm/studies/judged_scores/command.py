@@ -10,7 +10,7 @@ from psychollm._base.call import Call, Made
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.numbers import count
 from psychollm.cli.carry_out import Found, records
-from psychollm.cli.import_logs import is_store
+from psychollm.cli.import_logs import is_store, split_name
 from psychollm.cli.of_scores import MAY_BE_LOGS, Clustered, Judged, WithLabels
 from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS
@@ -119,7 +119,9 @@ class Judge(Judged, Clustered, WithLabels):
         unreadable: Any = self.selection["unreadable"]
         kind: Any = self.format
         try:
-            found = judges_in(path, format=kind, task=self.task, unreadable=unreadable)
+            found = judges_in(
+                split_name(path)[1], format=kind, task=self.task, unreadable=unreadable
+            )
         except InputError:  # reading the file again with all options raises the error
             found = ()
         if found and self.judge is not None and not self.also:
@@ -174,8 +176,8 @@ def _names(given: list[tuple[Path, str | None]]) -> list[str]:
     """Return each judge's name: its scorer, with the file if several files contain the scorer."""
     scorers = [scorer for _, scorer in given]
     names = [
-        path.stem if scorer is None
-        else f"{path.stem}/{scorer}" if scorers.count(scorer) > 1
+        split_name(path)[1].stem if scorer is None
+        else f"{split_name(path)[1].stem}/{scorer}" if scorers.count(scorer) > 1
         else scorer
         for path, scorer in given
     ]  # fmt: skip

@@ -35,6 +35,7 @@ class Reading:
     labels: bool = True
     missing: Missing = field(default_factory=Missing)
     score_map: Mapping[str, float] = field(default_factory=dict)  # numeric values of words
+    named: bool = False  # whether the caller names the model of these files
 
 
 class Source:

@@ -53,7 +53,7 @@ def is_table(source: Source) -> bool:
         # A list of questions with their clusters, for example, has only one column besides labels.
         return is_called(first, QUESTIONS) and len(header) > 2 and may_be_table(source)
     try:
-        places(header, source.reading.columns, source.path)
+        _places(header, source)
     except LabelError:
         return False
     return True
@@ -89,7 +89,7 @@ def unknown_table(source: Source) -> str:
     if are_votes(header):
         return OF_VOTES
     try:
-        places(header, source.reading.columns, source.path)
+        _places(header, source)
     except LabelError as error:
         return error.text.marked.removeprefix(f"{source.path}: ") + _on_texts(source, header)
     return "its first column does not label rows"
@@ -143,8 +143,9 @@ def _header_or_none(source: Source) -> list[str] | None:
         return None
 
 
-def places(header: Sequence[str], columns: Mapping[str, str], path: Path | str) -> dict[str, str]:
+def _places(header: Sequence[str], source: Source) -> dict[str, str]:
     """Map each role to its column in a file."""
+    columns, path = source.reading.columns, source.path
     unknown = [name for name in columns if name not in KEYS]
     absent = [name for name in columns.values() if name not in header]
     if unknown or absent:
@@ -158,6 +159,7 @@ def places(header: Sequence[str], columns: Mapping[str, str], path: Path | str) 
     taken = set(columns.values())
     usual = known_columns([name for name in header if name not in taken])
     usual["question"] = [one for one in ("question", "item") if one in header] or usual["question"]
+    one_model = source.reading.named or _is_of_one_model(header, usual, columns)
     found: dict[str, str] = {}
     for name in KEYS:
         choices = usual.get(name, [name] if name in header else [])
@@ -165,7 +167,7 @@ def places(header: Sequence[str], columns: Mapping[str, str], path: Path | str) 
             continue
         if name in columns or len(choices) == 1 or (choices and choices[0] == name):
             found[name] = columns.get(name) or choices[0]
-        elif name == "model" and not choices and _is_of_one_model(header, usual, columns):
+        elif name == "model" and not choices and one_model:
             continue
         elif name in NEEDED:
             option = parameter(
@@ -173,8 +175,12 @@ def places(header: Sequence[str], columns: Mapping[str, str], path: Path | str) 
                 python=f"columns={{{name!r}: 'COLUMN'}}",
                 command=f"{{}} {name}=COLUMN",
             )
+            own = parameter(
+                "", python=f"psy.read_scores({{'NAME': {str(path)!r}}})", command=f"NAME={path}"
+            )
+            alone = f", or name the only model of the file: {own}" if name == "model" else ""
             msg = (
-                f"{path}: which column holds the {name}? pass {option}; the columns are "
+                f"{path}: which column holds the {name}? pass {option}{alone}; the columns are "
                 f"{', '.join(map(repr, header[:12]))}"
             )
             raise LabelError(msg)
@@ -198,7 +204,7 @@ def read_table_log(source: Source) -> list[Run]:
         table = _wide(source)
         _check_sides(table, header, source)
         return _models(table, reading.score_map)
-    found = places(header, reading.columns, source.path)
+    found = _places(header, source)
     runs: dict[tuple[str, str], list[Sample]] = {}
     fingerprint = cache(digest)
     kept = [name for name in source.keep if name in header]
