@@ -37,6 +37,8 @@ def simulate(cell: Cell, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarr
     if cell.kind.startswith(("weak", "wide")):
         loading = rng.uniform(0.5, 0.85, k)
         tau = rng.uniform(-1.5, 0.3 if cell.kind.startswith("weak") else 1.5, k)
+    if cell.kind.startswith("test"):
+        loading, tau = np.full(k, 0.7), np.linspace(-1.2, 1.2, k)
     if cell.kind == "varied":
         loading = rng.permutation(np.linspace(0.5, 0.95, k))
     score, other = rng.standard_normal((2, n))

@@ -4,7 +4,7 @@ Each cell simulates tables with known truth and applies the tests of `dimensiona
 order, with 99 draws each: first of one normal factor and, if that is rejected, of one factor with
 lapses.
 
-    python -m validation.lapses run --tables 400 --folder F --part 0 2   # then --part 1 2
+    python -m validation.lapses run --tables 200 --folder F --part 0 2   # then --part 1 2
     python -m validation.lapses show --folder F --table docs/lapses_tables.md \
         --rates docs/lapse_rates_tables.md
     python -m validation.lapses real --data DIR --table docs/lapses_real_tables.md
@@ -26,7 +26,7 @@ from benchmarks.lapsing import Cell, simulate
 from psychollm.data.pair_counts import CountedAnswers
 from psychollm.factor.one_factor.full_information import full_information
 from psychollm.factor.one_factor.residuals import residual_test, second_share_test
-from psychollm.studies.dimensionality.lapse_tests import shown, with_lapses
+from psychollm.studies.dimensionality.lapse_tests import with_lapses
 
 ALPHA, DRAWS, LEAST_SHARE = 0.05, 99, 0.025
 
@@ -52,6 +52,7 @@ GUESSING = [
     Cell("guesses 20 %, accuracies 40-93 %", 14, 500, kind="weak", guesses=0.2),
     Cell("guesses 20 %, accuracies 7-93 %", 20, 1000, kind="wide", guesses=0.2),
     Cell("guesses 25 %, accuracies 7-93 %", 20, 1000, kind="wide", guesses=0.25),
+    Cell("guesses 25 %, loadings .7", 20, 300, kind="test", guesses=0.25),
     Cell("guesses 20 % and lapses 2 %", 20, 1000, kind="wide", guesses=0.2, lapses=0.02),
     Cell("strongly skewed factor, lapses 1 %", 19, 2000, kind="skewed", lapses=0.01),
 ]
@@ -77,7 +78,14 @@ TWO = [
     Cell("four models share a factor (3 %)", 19, 2000, kind="private", lapses=0.01),
     Cell("two halves .8, guesses 20 %", 20, 1000, kind="weak halves .8", guesses=0.2),
 ]
-CELLS = [*LAPSING, *GUESSING, *TWO, *MIXED]
+LEVELS = [
+    Cell("easy and hard questions uncorrelated", 20, 300, kind="test levels 0"),
+    Cell("easy and hard questions correlated .3", 20, 300, kind="test levels .3"),
+    Cell("easy and hard questions uncorrelated", 20, 1000, kind="test levels 0"),
+    Cell("easy and hard questions correlated .3", 20, 1000, kind="test levels .3"),
+    Cell("easy and hard questions correlated .6", 20, 1000, kind="test levels .6"),
+]
+CELLS = [*LAPSING, *GUESSING, *TWO, *LEVELS, *MIXED]
 
 
 def judged(cell: Cell, seed: int) -> dict[str, float]:
@@ -111,14 +119,13 @@ def judged(cell: Cell, seed: int) -> dict[str, float]:
         rng=rng,
     )
     low, high = lapses.fit.rate.interval.T
-    share_with = lapses.second_share
+    share_with = lapses.share_of(share, ALPHA)
     upper = share_with.observed + np.subtract(*np.quantile(share_with.draws, [0.975, 0.5]))
     return found | {
         "reaches": float(upper >= LEAST_SHARE),  # a second factor's proportion with its interval
         "p_with": lapses.test.p_value,
-        "p_both": lapses.p_value,
-        "p_share": share_with.p_value,
-        "far": float(lapses.far),
+        "second": float(lapses.second_shown(ALPHA)),
+        "undecided": float(lapses.undecided(ALPHA)),
         "share": share_with.observed,
         "covered": float(np.mean((low <= rate) & (rate <= high))),
         "rate": float(lapses.fit.rate.value.mean()),
@@ -148,9 +155,7 @@ def run(options: argparse.Namespace) -> None:
 
 def two(one: dict[str, float]) -> bool:
     """Return whether the verdict on a table is two."""
-    if "p_both" not in one or one["share"] < LEAST_SHARE:
-        return False
-    return shown(one["p_both"], one["p_with"], far=bool(one["far"]), alpha=ALPHA)
+    return bool(one.get("second", 0.0)) and one["share"] >= LEAST_SHARE
 
 
 def rows_of(cell: Cell, folder: Path) -> tuple[str, str] | None:
@@ -159,7 +164,7 @@ def rows_of(cell: Cell, folder: Path) -> tuple[str, str] | None:
     rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     if not rows:
         return None
-    fitted = [one for one in rows if "p_both" in one]
+    fitted = [one for one in rows if "second" in one]
 
     def mean(name: str, text: str, scale: float = 1.0) -> str:
         values = [one[name] for one in rows if name in one]
@@ -172,6 +177,7 @@ def rows_of(cell: Cell, folder: Path) -> tuple[str, str] | None:
         mean("two_without", "{:.2f}"),
         f"{np.mean([one.get('p_with', 1.0) <= ALPHA for one in rows]):.3f}",
         f"{np.mean([two(one) for one in rows]):.3f}",
+        f"{np.mean([one.get('undecided', 0.0) for one in rows]):.3f}",
         f"{np.mean(still_open):.2f}" if fitted else "",
         mean("share", "{:.1f} %", 100.0),
         mean("seconds_without", "{:.2f}"),
@@ -189,7 +195,9 @@ def rows_of(cell: Cell, folder: Path) -> tuple[str, str] | None:
     return head + " | ".join(verdicts) + " |", head + " | ".join(estimates) + " |"
 
 
-VERDICTS = "tables|normal rejected|two, without|rejected, with|**two**|open|share|s, without|s"
+VERDICTS = (
+    "tables|normal rejected|two, without|rejected, with|**two**|unclear|open|share|s, without|s"
+)
 ESTIMATES = "tables|lapse rate|estimated|covered|loadings, without|loadings, with"
 
 
@@ -210,10 +218,11 @@ def show(options: argparse.Namespace) -> None:
         ("One factor, models guess", GUESSING),
         ("One factor, several departures together", MIXED),
         ("Two factors, and lapses of 1 %", TWO),
+        ("Two factors of a test: easy and hard questions, no lapses", LEVELS),
     ):
         found = [rows for cell in cells if (rows := rows_of(cell, options.folder))]
         lines += [f"**{title}**", "", *table(VERDICTS, [one for one, _ in found])]
-        if cells is not TWO:
+        if cells not in (TWO, LEVELS):
             estimates += [other for _, other in found]
     for path, text in (
         (options.table, lines),

@@ -15,6 +15,9 @@ information.
 The size of a second factor is estimated from pair counts. Two factors are fitted jointly with
 asymptotes (`kernels.pairwise_lapses`), whose prior scales are estimated from answer patterns.
 
+Where lapses can take the place of a second factor, these tests have little power. Two normal
+factors are therefore compared with one factor with lapses, too (`two_factors`).
+
 References
 ----------
 Neyman, J. (1959). Optimal asymptotic tests of composite statistical hypotheses. In U. Grenander
@@ -46,6 +49,7 @@ from psychollm.studies.dimensionality.lapses import (
     OneFactorWithLapses,
     one_factor_with_lapses,
 )
+from psychollm.studies.dimensionality.two_factors import TwoFactors, compare_two_factors
 
 FINE = 0.9  # spacing of nodes, in SDs of the narrowest posterior
 PROBES, LEAST_NODES, MOST_NODES = 261, 41, 1201
@@ -74,15 +78,42 @@ class WithLapses(Result):
     second_share : ResidualTest
         Test of the proportion of variance of a second factor that is fitted jointly with
         asymptotes.
+    two_factors : TwoFactors
+        Two normal factors, compared with `fit` by their likelihood.
     """
 
     fit: OneFactorWithLapses
     test: ResidualTest
     second_share: ResidualTest
+    two_factors: TwoFactors
+
+    @property
+    def evident(self) -> bool:
+        """Whether lapses are significant and describe the answers better than a second factor."""
+        return self.fit.evident and self.two_factors.worse
+
+    def rejected(self, alpha: float) -> bool:
+        """Return whether the tests reject one factor with lapses at level `alpha`."""
+        return shown(self.p_value, self.test.p_value, far=self.far, alpha=alpha)
 
     def second_shown(self, alpha: float) -> bool:
-        """Return whether a second factor is significant at level `alpha`."""
-        return shown(self.p_value, self.test.p_value, far=self.far, alpha=alpha)
+        """Return whether a second factor is significant, by the tests or by its likelihood."""
+        return self.rejected(alpha) or self.two_factors.better
+
+    def undecided(self, alpha: float) -> bool:
+        """Return whether lapses and a second factor describe the answers equally well."""
+        if self.second_shown(alpha) or self.p_value <= alpha:
+            return False
+        return not self.two_factors.worse
+
+    def share_of(self, without: ResidualTest, alpha: float) -> ResidualTest:
+        """Return the test of the second factor's proportion that the verdict reports.
+
+        `without` is the test without lapses.
+        """
+        # A second factor whose place lapses can take has a small proportion beside them.
+        alone = self.two_factors.better and not self.rejected(alpha)
+        return without if alone or self.undecided(alpha) else self.second_share
 
     @property
     def p_value(self) -> float:
@@ -126,8 +157,9 @@ def with_lapses(
         test, share = second_factor_tests(
             answers, fit, n_null=n_null, n_shares=n_shares, rng=rng, progress=progress
         )
+        two = compare_two_factors(answers, fit, level=level)
     fit.convergence.warn("the fit with lapses")
-    return WithLapses(fit=fit, test=test, second_share=share)
+    return WithLapses(fit=fit, test=test, second_share=share, two_factors=two)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
-from psychollm._base.numbers import count, number, p_equals, p_value, percent, signed
+from psychollm._base.numbers import (
+    count,
+    number,
+    p_equals,
+    p_value,
+    percent,
+    signed,
+    with_interval,
+)
 from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import FloatArray
 from psychollm.correlation.tetrachoric import Correlation, Sensitivity
@@ -119,7 +127,8 @@ class Dimensionality(Study, Result):
     ----------
     n_factors : {0, 1, 2}
         Number of factors; 2 means more than one factor, even after allowing for lapses. The
-        verdict reports whether the second factor is minor.
+        verdict reports whether the second factor is minor, and whether lapses or a second factor
+        describe the answers equally well.
     shared_test, one_factor_test : ResidualTest
         Tests of the hypotheses of no factor and of one normal factor, which need no continuity
         correction.
@@ -217,7 +226,9 @@ class Dimensionality(Study, Result):
     def evidence(self) -> Evidence:
         """Numbers on which the verdict is based."""
         plain, lapses = self.spectrum, self.with_lapses
-        share = self.second_share if lapses is None else lapses.second_share
+        share = self.second_share
+        if lapses is not None:
+            share = lapses.share_of(share, self.alpha)
         return Evidence(
             share=share.observed,
             share_interval=share_interval(share.observed, share.draws, self.alpha),
@@ -243,7 +254,7 @@ class Dimensionality(Study, Result):
     def one_factor(self) -> FullInformation | OneFactorWithLapses:
         """Fitted one-factor model, which includes lapses if they are significant."""
         lapses = self.with_lapses
-        return lapses.fit if lapses is not None and lapses.fit.evident else self.full_information
+        return lapses.fit if lapses is not None and lapses.evident else self.full_information
 
     @property
     def one_factor_model(self) -> Literal["normal ogive", "with lapses"]:
@@ -257,12 +268,13 @@ class Dimensionality(Study, Result):
 
     @property
     def model_comparison(self) -> Mapping[str, tuple[float, int]]:
-        """Log-likelihood and number of parameters of each fitted one-factor model."""
+        """Log-likelihood and number of parameters of each fitted model."""
         full = self.full_information
         models = {"normal ogive": (full.log_likelihood, full.n_parameters)}
         if self.with_lapses is not None:
-            fit = self.with_lapses.fit
+            fit, two = self.with_lapses.fit, self.with_lapses.two_factors
             models["with lapses"] = (fit.log_likelihood, fit.n_parameters)
+            models["two factors"] = (two.log_likelihood, two.n_parameters)
         return models
 
     def shared_factor(self, *, smallest: SmallestEffects = SMALLEST) -> Outcome:
@@ -328,15 +340,16 @@ def told_tests(result: Tested, rows: tuple[str, ...]) -> Finding:
     """Return the finding on the three tests, followed by `rows`."""
     none, one, share = result.shared_test, result.one_factor_test, result.second_share
     lapses = result.with_lapses
-    share = share if lapses is None else lapses.second_share
+    share = share if lapses is None else lapses.share_of(share, result.alpha)
     middle, top = np.quantile(share.draws, [0.5, 0.95])
     allowed = ""
     if lapses:
-        shown = lapses.second_shown(result.alpha)
+        rejected = lapses.rejected(result.alpha)
         allowed = (
-            f"; with lapses it is {_judged(rejected=shown)} (scores of a second factor: "
+            f"; with lapses it is {_judged(rejected=rejected)} (scores of a second factor: "
             f"{_p(lapses.test)}; with its proportion {p_equals(lapses.p_value)})"
         )
+        rows = (_likelihoods(lapses), *rows)
     without, with_one = (
         (
             f"{number(test.observed)} (95 % of replicates are below "
@@ -363,6 +376,16 @@ def told_tests(result: Tested, rows: tuple[str, ...]) -> Finding:
         ),
         numbers={"no shared factor": none.p_value, "one factor": one.p_value}
         | ({"one factor with lapses": lapses.p_value} if lapses else {}),
+    )
+
+
+def _likelihoods(lapses: WithLapses) -> str:
+    """Return text that compares one factor with lapses and two factors by their likelihood."""
+    found = lapses.two_factors.difference
+    return (
+        "The log-likelihood of two factors without lapses, minus that of one factor with lapses "
+        "and Schwarz's correction for the loadings, is "
+        f"{with_interval(found.value[0], found.interval[0], 1)}."
     )
 
 

@@ -87,7 +87,9 @@ class SharedSignals(Study, Result):
     def evidence(self) -> Evidence:
         """Numbers on which the verdict is based."""
         lapses = self.with_lapses
-        share = self.second_share if lapses is None else lapses.second_share
+        share = self.second_share
+        if lapses is not None:
+            share = lapses.share_of(share, self.alpha)
         return Evidence(
             share=share.observed,
             share_interval=share_interval(share.observed, share.draws, self.alpha),

@@ -128,8 +128,10 @@ def dimensionality(
     alone produce a second component and a quadratic decline of loadings. The spectrum is therefore
     compared with its distribution under independence and under one factor. The verdict is based on
     `residual_test`, which uses pair counts and needs no correction. If `residual_test` rejects one
-    normal factor, one factor with lapses or guesses is fitted and tested. In pair counts, even a
-    lapse rate of half a percent resembles a second factor. The documentation tabulates
+    normal factor, one factor with lapses or guesses is fitted, tested, and compared with two
+    factors by their likelihood. In pair counts, even a lapse rate of half a percent resembles a
+    second factor. If the likelihood does not distinguish lapses from a second factor, the verdict
+    is inconclusive. The documentation tabulates
     false-positive rates and power, with and without lapses and guesses.
 
     Parameters
@@ -214,7 +216,8 @@ def dimensionality(
         )
     count = n_factors(none.p_value, lapses, alpha)
     residuals = pair_residuals(answers.counts, loadings=full.loadings)
-    if lapses is not None and (fit := lapses.fit).evident:
+    if lapses is not None and lapses.evident:
+        fit = lapses.fit
         residuals = pair_residuals(
             answers.counts, loadings=fit.loadings, lower=fit.lower, upper=fit.upper
         )
@@ -230,7 +233,7 @@ def dimensionality(
         full_information=full,
         residuals=residuals,
         near_copies=near_copies(answers.counts, alpha)
-        if lapses is not None and lapses.test.p_value <= alpha
+        if lapses is not None and (lapses.test.p_value <= alpha or count == 2)
         else (),
         excluded=excluded,
         alpha=alpha,

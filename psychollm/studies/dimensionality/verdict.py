@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from psychollm._base.numbers import count, p_equals, percent
+from psychollm._base.numbers import count, p_equals, percent, with_interval
 from psychollm._base.types import EmptyCells, FloatArray
 from psychollm.estimates.findings import sentence, sentence_list
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
@@ -121,6 +121,13 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
         )
     p_with = p_equals(evidence.lapses.p_value)
     alike = _alike(evidence.near_copies)
+    if evidence.lapses.undecided(evidence.alpha) and second is not Outcome.SMALL:
+        median = percent(float(np.median(evidence.lapses.fit.rate.value)), 1)
+        return (
+            f"one normal factor is rejected ({p_equals(evidence.p_one)}), but the reason is "
+            f"unclear: either a second factor explains {share}, or models lapse (the median model "
+            f"in {median} of its answers); the two explanations have similar likelihoods{alike}"
+        )
     if n == 1 and evidence.lapses.p_value <= evidence.alpha:
         but = f"is reported only if p is at most {STRICT * evidence.alpha:.3g}"
         if evidence.p_share > evidence.alpha:
@@ -142,15 +149,20 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
             f"one factor, {_lapses(evidence.lapses)}; without lapses one factor is rejected "
             f"({p_equals(evidence.p_one)}), with lapses it is not ({p_with}); {rest}"
         )
-    if second is Outcome.ABOVE:
-        return (
-            f"at least two factors: one factor is rejected, also with lapses ({p_with}), and a "
-            f"second factor explains {share}{alike}"
+    why = f"one factor is rejected, also with lapses ({p_with})"
+    if not evidence.lapses.rejected(evidence.alpha):
+        gap = evidence.lapses.two_factors.difference
+        why = (
+            f"one factor is rejected ({p_equals(evidence.p_one)}), and two factors describe the "
+            "answers better than one factor with lapses (corrected log-likelihood higher by "
+            f"{with_interval(gap.value[0], gap.interval[0], 0)})"
         )
+    if second is Outcome.ABOVE:
+        return f"at least two factors: {why}, and a second factor explains {share}{alike}"
     return (
-        "one dominant factor with local dependence: one factor is rejected, also with lapses "
-        f"({p_with}), but a second factor explains only {share}; a skewed or heavy-tailed "
-        f"factor, or a few similar models, can produce this{alike}"
+        f"one dominant factor with local dependence: {why}, but a second factor explains only "
+        f"{share}; a skewed or heavy-tailed factor, or a few similar models, can produce "
+        f"this{alike}"
     )
 
 

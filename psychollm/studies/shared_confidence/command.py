@@ -112,6 +112,10 @@ def _results(
                 "one_factor_p": lapses.p_value,
                 "second_share": lapses.second_share.observed,
                 "second_share_p": lapses.second_share.p_value,
+                "two_factors": {
+                    "log_likelihood_difference": lapses.two_factors.difference.value[0],
+                    "interval": lapses.two_factors.difference.interval[0],
+                },
                 "models": records(lapses.fit.to_frame()),
             },
             "eigenvalue_shares": dimensions.spectrum.shares,

@@ -33,7 +33,7 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
             value=_factors(dimensions, smallest),
             detail=(
                 f"one factor against more: {p_equals(deciding.p_value)} with lapses modelled; a "
-                f"second factor explains {percent(deciding.second_share.observed, 1)} of latent "
+                f"second factor explains {percent(dimensions.evidence.share, 1)} of latent "
                 "variance"
             )
             if deciding
@@ -154,7 +154,8 @@ def _with_lapses(dimensions: "Dimensionality") -> str:
         "whole answer patterns. One factor was then tested again: by the largest eigenvalue of "
         f"the scores of a second factor, in {count(lapses.test.n)} tables simulated from that "
         "model, and by the proportion of variance of a second factor fitted together with "
-        "asymptotes. "
+        "asymptotes. Two factors without asymptotes were also compared with one factor with "
+        f"asymptotes by their likelihood {cite('vuong')}. "
     )
 
 

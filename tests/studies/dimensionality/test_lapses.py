@@ -8,11 +8,14 @@ from scipy.special import ndtri
 
 import psychollm as psy
 from benchmarks.lapsing import simulate
+from psychollm.data.pair_counts import CountedAnswers
 from psychollm.estimates.verdict import Outcome
 from psychollm.studies.dimensionality.lapses import one_factor_with_lapses
+from psychollm.studies.dimensionality.two_factors import compare_two_factors
 from validation.lapses import CELLS
 
 BY_KEY = {cell.key: cell for cell in CELLS}
+UNRELATED = "test levels 0_20_300_10-90_0.0_0.0", "test levels .3_20_1000_10-90_0.0_0.0"
 
 
 def table(key, seed):
@@ -78,6 +81,35 @@ def test_two_factors_are_found_beside_lapses(key):
 def test_a_second_factor_that_extreme_models_read_is_not_taken_for_lapses():
     yes, _, _ = table("ext_19_2000_10-90_0.01_0.0", 3)
     assert psy.dimensionality(yes, n_null=39, rng=1).n_factors == 2
+
+
+def test_lapses_do_not_take_the_place_of_a_factor_of_the_hard_questions():
+    # One factor with lapses of 15 to 35 % is compatible with most of these tables.
+    found = [judged(key, seed) for key in UNRELATED for seed in range(2)]
+    assert [one.n_factors for one in found] == [2] * 4
+    assert all(one.with_lapses.two_factors.better for one in found)
+    assert all(one.second_share.observed > 0.1 for one in found)
+    assert all(one.one_factor_model == "normal ogive" for one in found)
+    few = [judged("test levels .3_20_300_10-90_0.0_0.0", seed) for seed in range(3)]
+    undecided = [one for one in few if one.with_lapses.undecided(0.05)]
+    assert undecided
+    assert {one.second_factor() for one in undecided} == {Outcome.OPEN}
+
+
+def test_the_likelihood_of_two_factors_is_that_of_the_multidimensional_fit():
+    rng = np.random.default_rng(8)
+    yes, _, _ = simulate(BY_KEY[UNRELATED[0]], rng)
+    answers = CountedAnswers.of(psy.Responses(yes[:8]))
+    one = one_factor_with_lapses(answers.table)
+    two = compare_two_factors(answers, one, level=0.95)
+    fit = psy.irt.fit_multidimensional(
+        yes[:8], 2, link="probit", respondents="questions", priors=None
+    )
+    # Pairwise estimates are close to the maximum of the likelihood.
+    assert fit.log_likelihood - 1.0 < two.log_likelihood < fit.log_likelihood + 1e-3
+    assert two.n_parameters == fit.n_parameters
+    expected = two.log_likelihood - one.log_likelihood - 3.5 * np.log(yes.shape[1])
+    assert two.difference.value[0] == pytest.approx(expected, abs=1e-6)
 
 
 def test_tables_without_lapses_fit_none():

@@ -1,13 +1,18 @@
 """Words and bounds of a verdict on dimensionality."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import psychollm as psy
+from psychollm.data.pair_counts import CountedAnswers
+from psychollm.estimates.verdict import SMALLEST, Outcome
 from psychollm.factor.one_factor.residuals import ResidualTest, pair_residuals
 from psychollm.studies.dimensionality.lapse_tests import WithLapses
 from psychollm.studies.dimensionality.lapses import one_factor_with_lapses
 from psychollm.studies.dimensionality.study import n_factors
+from psychollm.studies.dimensionality.two_factors import compare_two_factors
 from psychollm.studies.dimensionality.verdict import (
     Evidence,
     share_interval,
@@ -40,7 +45,27 @@ def fit():
     yes = 0.9 * score + 0.4 * rng.standard_normal((8, 800)) > np.linspace(-1, 1, 8)[:, None]
     lapse = rng.random(yes.shape) < 0.1
     yes = np.where(lapse, rng.random(yes.shape) < 0.5, yes)
-    return one_factor_with_lapses(psy.Responses(yes.astype(int)))
+    answers = CountedAnswers.of(psy.Responses(yes.astype(int)))
+    fit = one_factor_with_lapses(answers.table)
+    return WithLapses(
+        fit=fit,
+        test=null(0.4),
+        second_share=null(0.4),
+        two_factors=compare_two_factors(answers, fit, level=0.95),
+    )
+
+
+def with_tests(fit, p_with, p_share, gap=(-30.0, -10.0)):
+    """Tests with the given p-values, and difference of two factors in log-likelihood."""
+    difference = replace(
+        fit.two_factors.difference, value=np.array([np.mean(gap)]), interval=np.array([gap])
+    )
+    return replace(
+        fit,
+        test=null(p_with),
+        second_share=null(p_share),
+        two_factors=replace(fit.two_factors, difference=difference),
+    )
 
 
 def null(p_value):
@@ -146,7 +171,7 @@ def test_sentences(change, p_with, n, words, fit):
     numbers = EVIDENCE | change
     lapses = None
     if p_with is not None:
-        lapses = WithLapses(fit=fit, test=null(p_with), second_share=null(numbers["p_share"]))
+        lapses = with_tests(fit, p_with, numbers["p_share"])
     found = n_factors(numbers["p_shared"], lapses, numbers["alpha"])
     text = verdict(Evidence(n_factors=found, lapses=lapses, **numbers))
     assert found == n
@@ -155,11 +180,38 @@ def test_sentences(change, p_with, n, words, fit):
 
 
 def test_the_verdict_names_the_model_that_lapses_most(fit):
-    lapses = WithLapses(fit=fit, test=null(0.4), second_share=null(0.4))
+    lapses = with_tests(fit, 0.4, 0.4)
     text = verdict(Evidence(n_factors=1, lapses=lapses, **EVIDENCE))
-    most = fit.rate.labels[int(np.argmax(fit.rate.value))]
+    rate = fit.fit.rate
+    most = rate.labels[int(np.argmax(rate.value))]
     assert "the median model answers" in text
     assert f"(most: {most}, " in text
+
+
+@pytest.mark.parametrize(
+    ("gap", "n", "words"),
+    [
+        ((2.0, 40.0), 2, "two factors describe the answers better than one factor with lapses"),
+        ((-20.0, 6.0), 1, "the reason is unclear: either a second factor explains 5.1 %"),
+        ((-40.0, -6.0), 1, "one factor, with lapses: the median model answers"),
+    ],
+)
+def test_likelihoods_decide_between_lapses_and_a_second_factor(gap, n, words, fit):
+    lapses = with_tests(fit, 0.4, 0.4, gap)
+    found = n_factors(0.002, lapses, 0.05)
+    assert found == n
+    evidence = Evidence(n_factors=found, lapses=lapses, **EVIDENCE | LARGE)
+    assert words in verdict(evidence)
+    assert evidence.second(SMALLEST) is (Outcome.ABOVE if n == 2 else Outcome.OPEN)
+    # The proportion of variance beside lapses is reported only if lapses explain the answers.
+    without = null(0.01)
+    assert (lapses.share_of(without, 0.05) is without) == (gap[1] > 0.0)
+    assert lapses.evident == (gap[1] < 0.0)
+
+
+def test_a_small_second_factor_needs_no_decision(fit):
+    evidence = Evidence(n_factors=1, lapses=with_tests(fit, 0.4, 0.4, (-9.0, 9.0)), **EVIDENCE)
+    assert "explains at most 1.2 % of the latent variance" in verdict(evidence)
 
 
 def test_near_copies_are_named_and_a_second_factor_is_not():
