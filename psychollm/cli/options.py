@@ -44,6 +44,11 @@ _CALLED = {
     "align": ("--common",),
     "screen": ("--drop-unusable",),
 }
+# Analyses without a command of their own, and how to request them.
+_WITHIN = {
+    "attempts": "'psychollm compare LOG --attempts 1,3'",
+    "votes": "'psychollm compare VOTES.csv'",
+}
 _ENTRY = re.compile(r"(?m)^(\w+(?:, \w+)*) : .*\n((?:[ ]{4}.*\n?)+)")
 
 
@@ -186,6 +191,8 @@ class Parser(argparse.ArgumentParser):
         wrong = re.search(r"invalid choice: '(.*?)'|unrecognized arguments:.*?(--[\w-]+)", message)
         if wrong is None:
             return []
+        if wrong[1] in _WITHIN:
+            return [_WITHIN[wrong[1]]]
         known = [
             str(name)
             for action in self._actions
@@ -348,6 +355,8 @@ def _settings(one: Declared, form: _Form) -> dict[str, Any]:
         settings |= {"type": _listed(choices), "action": "append"}
         settings["metavar"] = shown or f"{'|'.join(choices)},..."
         return settings | ({} if positional else {"required": one.needed})
+    if parse and not positional:
+        settings |= {"type": str, "action": _Joined, "parse": read}
     settings |= {"choices": choices or None, "metavar": shown}
     if not shown and not choices:
         settings["metavar"] = METAVARS[form.scalar]
@@ -358,6 +367,26 @@ def _settings(one: Declared, form: _Form) -> dict[str, Any]:
         return settings | {"nargs": "+" if one.needed else "*"}
     # Give the default, because argparse would convert its constant SUPPRESS to a path.
     return settings if one.needed else settings | {"nargs": "?", "default": one.default}
+
+
+class _Joined(argparse.Action):
+    """Action that reads a list in several parts, so that a repeated option adds to it."""
+
+    def __init__(self, *args: Any, parse: Callable[[str], Any], **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._parse, self._typed = parse, f"{self.dest} as typed"
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option: Any = None
+    ) -> None:
+        """Read the value, together with earlier ones unless they are a single number or word."""
+        value = self._parse(values)
+        before = getattr(namespace, self._typed, None)
+        if before is not None and not isinstance(value, str | int | float):
+            values = f"{before},{values}"
+            value = self._parse(values)
+        setattr(namespace, self._typed, values)
+        setattr(namespace, self.dest, value)
 
 
 class Steps(Command):

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import psychollm as psy
+from psychollm.cli.parser import build_parser
 
 
 @pytest.fixture
@@ -167,6 +168,55 @@ def test_files_of_ids_and_scores_are_models(call, tmp_path: Path) -> None:
     assert "name the only model of the file: NAME=a-long.csv" in unclear.stderr
     named = call("compare", "old=a-long.csv", "new=b-long.csv", "--json")
     assert json.loads(named.stdout)["tiers"] == [["new"], ["old"]]
+
+
+def test_repeated_options_add_to_each_other(call, tmp_path: Path) -> None:
+    rows = "".join(f"{m},q{k},{'YN'[(k + (m == 'b')) % 3 > 0]}\n" for m in "ab" for k in range(30))
+    (tmp_path / "own.csv").write_text(f"who,which,how\n{rows}")
+    once = call("compare", "own.csv", "--columns", "model=who,question=which,score=how",
+                "--score-map", "Y=1,N=0", "--json")  # fmt: skip
+    again = call("compare", "own.csv", "--columns", "model=who", "--columns", "question=which",
+                 "--columns", "score=how", "--score-map", "Y=1", "--score-map", "N=0",
+                 "--json")  # fmt: skip
+    assert again.returncode == 0, again.stderr
+    assert again.stdout == once.stdout
+    bad = call("compare", "own.csv", "--columns", "model=who", "--columns", "which")
+    assert "--columns which: write it as name=value" in bad.stderr
+
+
+def test_repeated_numbers_and_effects_add_up() -> None:
+    parser = build_parser(only="card")
+    typed = ["card", "x.csv", "--attempts", "1", "--attempts", "3,5", "--missing", "-99"]
+    typed += ["--smallest", "share=0.2", "--scorer", "a", "--scorer", "b"]
+    found = parser.parse_args(typed)
+    assert (found.attempts, found.missing, found.scorer) == ((1, 3, 5), ("-99",), "b")
+    assert found.smallest.share == 0.2
+    several = ["--smallest", "share=0.2", "--smallest", "auroc=0.1"]
+    smallest = build_parser(only="calibrate").parse_args(["calibrate", "x.csv", *several]).smallest
+    assert (smallest.share, smallest.auroc) == (0.2, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("sides", "options"),
+    [("system1,system2", ()), ("Model 1,Model 2", ()), ("llm_a,llm_b", ()),
+     ("one,two", ("--columns", "left=one", "--columns", "right=two,winner=vote"))],
+)  # fmt: skip
+def test_sides_of_votes_have_many_names(call, tmp_path: Path, sides: str, options) -> None:
+    drawn = np.random.default_rng(0).integers(3, size=90)
+    rows = "".join(f"p,q,{('p', 'q', 'tie')[k]}\nq,r,{'qr'[k % 2]}\n" for k in drawn)
+    (tmp_path / "votes.csv").write_text(f"{sides},vote\n{rows}")
+    found = call("compare", "votes.csv", *options)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.startswith("3 models, 180 votes.")
+
+
+def test_unknown_columns_of_votes_name_the_option(call, tmp_path: Path) -> None:
+    (tmp_path / "votes.csv").write_text("one,two,preferred\np,q,p\n")
+    found = call("compare", "votes.csv")
+    assert found.returncode == 2
+    assert "pass --columns left=COLUMN,right=COLUMN,winner=COLUMN" in found.stderr
+    assert "'psychollm compare VOTES.csv'" in call("votes", "votes.csv").stderr
+    assert "--attempts 1,3" in call("attempts", "a.csv").stderr
 
 
 def test_the_example_is_that_of_python(call) -> None:

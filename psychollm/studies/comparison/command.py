@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from psychollm._base.call import Call
-from psychollm._base.errors import LabelError, OptionError
+from psychollm._base.errors import InputError, LabelError, OptionError
 from psychollm.cli.carry_out import Found
 from psychollm.cli.groups import ByGroups, column_of, found_by, group_call, groups_of
 from psychollm.cli.import_logs import LOG_IS
@@ -41,6 +41,7 @@ examples:
 """
 
 _EXAMPLE: Final = "smollm2"  # 22 respondents, 480 questions
+_VOTED = ("winner", "preference", "preferred", "vote")  # columns of tables that may hold votes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,10 +125,24 @@ class Compare(ByGroups, Attempted, OfScores):
         named = set(self.columns or {}) & {*COLUMNS_OF_VOTES}
         if len(self.logs) == 1 and (named or are_votes(header_of_rows(self.logs[0]))):
             return partial(self._voted, self.logs[0])
-        log = self.scores_in(self.logs, (*self.kept, *self.spent.values()))
+        try:
+            log = self.scores_in(self.logs, (*self.kept, *self.spent.values()))
+        except InputError as error:
+            raise self._with_votes(error) from error
         if self.attempts:
             return partial(self._attempted, log)
         return partial(self._grouped if self.by else self._whole, log)
+
+    def _with_votes(self, error: InputError) -> InputError:
+        """Return an error about columns, with the option for votes if they may be votes."""
+        from psychollm._base.frames import is_called
+        from psychollm.data.readers.votes_file import header_of_rows
+
+        header = header_of_rows(self.logs[0]) if len(self.logs) == 1 and not self.columns else []
+        if not any(is_called(name, _VOTED) for name in header):
+            return error
+        option = "--columns left=COLUMN,right=COLUMN,winner=COLUMN"
+        return type(error)(f"{error.text.marked}; if rows are votes on two models, pass {option}")
 
     def _voted(self, path: Path) -> Found:
         other = (

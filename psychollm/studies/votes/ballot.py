@@ -16,16 +16,18 @@ from psychollm._base.wording import parameter
 from psychollm.data.engines import header_in, read_columns
 from psychollm.data.labels import Labels, listed
 from psychollm.data.readers.votes_file import is_path, read_votes
-from psychollm.data.votes import GAMES, ONE_HOT, PROMPTS, SIDES, UNSIDED, VOTERS, WINNERS
+from psychollm.data.votes import GAMES, ONE_HOT, PROMPTS, UNSIDED, VOTERS, WINNERS, sides_in
 from psychollm.studies.votes.columns import column_of, covariates_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _WORDS = {
-    0: "left|model a|model 1|model left|first|option a|chosen|winner model a",
+    0: "left|model a|model 1|model1|system a|system 1|system1|model left|first|option a|chosen|"
+    "winner model a",
     1: "tie|tie bothbad|tie both bad|bothbad|both bad|both good|draw|tied|equal|same|winner tie",
-    2: "right|model b|model 2|model right|second|option b|rejected|winner model b",
+    2: "right|model b|model 2|model2|system b|system 2|system2|model right|second|option b|"
+    "rejected|winner model b",
 }
 _LETTERS = {"a": 0, "b": 2}
 OUTCOMES = {word: side for side, words in _WORDS.items() for word in words.split("|")}
@@ -114,7 +116,7 @@ def _without_texts(votes: Any, named: AbstractSet[str], covariates: Any) -> Any:
     header = header_in(votes)
     if header is None:
         return votes
-    of_sides = [name for pair in SIDES for name in pair]
+    of_sides = [*(sides_in(header) or ())]
     wanted = {*named, *of_sides, *WINNERS, *VOTERS, *PROMPTS, *ONE_HOT, *GAMES}
     parts = [covariates] if isinstance(covariates, str) else list(covariates)
     if isinstance(covariates, Mapping):
@@ -185,13 +187,15 @@ def _sides(frame: "pd.DataFrame | None", left: Any, right: Any) -> tuple[Any, An
         msg = f"{parameter(given)} needs {parameter(lacks)}: name the columns of both sides"
         raise OptionError(msg)
     header = [] if frame is None else list(frame.columns)
-    for pair in SIDES:
-        if all(name in header for name in pair):
-            return pair
-    msg = (
-        f"votes: no columns of two models found among {listed(header)}; pass left= "
-        "and right=, as in left='model_a', right='model_b'"
+    pair = sides_in(header)
+    if pair is not None:
+        return pair
+    how = parameter(
+        "columns",
+        python="left= and right=, as in left='model_a', right='model_b'",
+        command="{} left=COLUMN,right=COLUMN,winner=COLUMN",
     )
+    msg = f"votes: no columns of two models found among {listed(header)}; pass {how}"
     raise LabelError(msg)
 
 
@@ -289,8 +293,13 @@ def _wins(
             return np.stack([float_array(frame[name], f"column {name!r}") for name in ONE_HOT])
         winner = next((name for name in WINNERS if name in header), None)
         if winner is None:
+            how = parameter(
+                "columns",
+                python="winner=",
+                command="{} left=COLUMN,right=COLUMN,winner=COLUMN",
+            )
             msg = (
-                f"votes: no column of winners found among {listed(header)}; pass winner= with the "
+                f"votes: no column of winners found among {listed(header)}; pass {how} with the "
                 "values 'left', 'right', 'tie' or the name of a model"
             )
             raise LabelError(msg)
