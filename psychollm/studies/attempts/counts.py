@@ -1,5 +1,6 @@
 """Count the attempts and successes of each model at each question."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from psychollm._base.wording import parameter
 from psychollm.data.labels import Labels, listed
 from psychollm.data.logs_result import ScoreLog
 from psychollm.data.long import Columns, long_columns
+from psychollm.data.tries import counts_in, tries_in
 from psychollm.reliability.means.repeated_scores import answers_of, long_places
 
 
@@ -38,6 +40,9 @@ def counts_of(
         given, lacks = ("successes", "trials") if trials is None else ("trials", "successes")
         msg = f"{parameter(given)} needs {parameter(lacks)}: counts take both columns"
         raise OptionError(msg)
+    header = list(getattr(in_pandas(results), "columns", ()))
+    if successes is None and (counts := counts_in(header)) is not None:
+        successes, trials = counts
     if successes is not None and trials is not None:
         return _of_counts(results, model, question, successes, trials)
     if model is not None or question is not None:
@@ -48,6 +53,8 @@ def counts_of(
             msg = f"results has no column {absent[0]!r}: use one of {list(frame.columns)}"
             raise LabelError(msg)
         results = frame.rename(columns=renamed)
+    if tries := tries_in(header):
+        results = _one_per_row(in_pandas(results), tries)
     answers = answers_of(results, "results")
     values = answers.values
     other = np.argwhere(np.isfinite(values) & (values != 0.0) & (values != 1.0))
@@ -100,6 +107,13 @@ def _frame(results: Any) -> Any:
         )
         raise ShapeError(msg)
     return frame
+
+
+def _one_per_row(frame: Any, tries: Sequence[Any]) -> Any:
+    """Return a long table from a table with a column per attempt."""
+    rest = [name for name in frame.columns if name not in tries]
+    long = frame.melt(rest, [*tries], var_name="attempt", value_name="score")
+    return long[long["score"].notna()]
 
 
 def _of_counts(

@@ -73,12 +73,14 @@ def attempts(
     ----------
     results : ScoreLog, RepeatedScores, DataFrame or array_like
         Attempts, coded 1 (success) or 0 (failure): logs with epochs, an array (models, questions,
-        attempts), or a long table with one row per attempt. With `successes` and `trials`, a long
-        table of counts with one row per model and question.
+        attempts), or a long table with one row per attempt. Long tables may also have one row per
+        model and question, with one column per attempt (``try1``, ``try2``, ...), or with counts
+        of successes and attempts.
     model, question : str, optional
         Columns of a long table; by default, columns are found by common names.
     successes, trials : str, optional
-        Columns with the numbers of successes and attempts.
+        Columns with the numbers of successes and attempts; by default, columns with names such as
+        ``successes`` and ``trials``.
     cost, seconds : str, optional
         Columns with the cost and duration of an attempt (in a table of counts, the mean per
         attempt); for logs, fields kept by `read_scores`. `Attempts.frontier` compares cost or

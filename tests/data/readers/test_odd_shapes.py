@@ -3,10 +3,11 @@
 import gzip
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import psychollm as psy
-from psychollm._base.errors import InputError, PsychollmWarning
+from psychollm._base.errors import CodeError, InputError, PsychollmWarning
 
 LINES = "".join(
     f'{{"model": "{m}", "item": {i}, "correct": {i % 2}}}\n' for m in "ab" for i in range(4)
@@ -84,3 +85,49 @@ def test_tasks_of_agents_are_questions_if_nothing_else_is(tmp_path: Path) -> Non
     # Beside an id, a task is a set of questions.
     path.write_text("\n".join(["agent,task,id,passed", *rows]) + "\n")
     assert psy.read_scores(path).frame["question"].nunique() == 8
+
+
+COUNTS = "model,task,successes,trials\na,s,2,3\na,t,0,3\nb,s,3,3\nb,t,1,3\n"
+TRIES = "model,task,{0}1,{0}2,{0}3\na,s,1,0,1\na,t,0,0,0\nb,s,1,1,1\nb,t,1,0,0\n"
+
+
+@pytest.mark.parametrize(
+    "text", [COUNTS, *(TRIES.format(name) for name in ("try", "Attempt_", "run "))]
+)
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_several_attempts_in_a_row(tmp_path: Path, text: str, ending: str) -> None:
+    (tmp_path / "a.csv").write_text(text)
+    table = pd.read_csv(tmp_path / "a.csv")
+    if ending == "jsonl":
+        table.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    log = psy.read_scores(tmp_path / f"a.{ending}")
+    means = log.frame.groupby(["model", "question"])["score"].agg(["sum", "count"])
+    assert means.to_numpy().tolist() == [[2, 3], [0, 3], [3, 3], [1, 3]]
+    for results in (log, table):
+        assert psy.attempts(results, k=3, rng=1).pass_hat_k[3].value.tolist() == [0.0, 0.5]
+
+
+def test_attempts_of_one_model_and_empty_ones(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("task,try1,try2\ns,1,\nt,yes,no\n")
+    log = psy.read_scores(tmp_path / "a.csv", score_map={"yes": 1, "no": 0})
+    assert log.frame[["model", "question", "repeat", "score"]].dropna().to_numpy().tolist() == [
+        ["a", "s", 1, 1.0], ["a", "t", 1, 1.0], ["a", "t", 2, 0.0],
+    ]  # fmt: skip
+    (tmp_path / "b.csv").write_text("question,run 1,run 2\ns,1,0\nt,1,1\n")
+    with pytest.warns(PsychollmWarning, match="rows are read as questions"):
+        assert set(psy.read_scores(tmp_path / "b.csv").frame["model"]) == {"run 1", "run 2"}
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ("4,3", "4 successes of 3 trials: counts must be whole"),
+        ("0.5,3", "0.5 successes of 3 trials: counts must be whole"),
+        ("1,20000", "pass the table to psy.attempts with successes='successes'"),
+        ("few,3", "successes holds 'few', which is not a number"),
+    ],
+)
+def test_counts_that_cannot_be_used_are_named(tmp_path: Path, row: str, problem: str) -> None:
+    (tmp_path / "a.csv").write_text(f"model,task,successes,trials\na,s,{row}\n")
+    with pytest.raises(CodeError, match=problem):
+        psy.read_scores(tmp_path / "a.csv")

@@ -32,9 +32,11 @@ from psychollm.data.readers.logs.run import Run, Sample, as_score, digest
 from psychollm.data.readers.logs.source import Reading, Source
 from psychollm.data.readers.parquet_file import read_parquet
 from psychollm.data.table import SCORE_MAP, numbers, word_advice
+from psychollm.data.tries import counts_in, tries_in
 from psychollm.data.votes import OF_VOTES, are_votes
 
 NEEDED = ("model", "question", "score")
+MOST_TRIALS = 10_000  # of a question in a table of counts
 KEYS = (*NEEDED, "task", "repeat", "scorer", "filter", "error", "confidence", "content")
 _READ = 20  # number of rows that are searched for columns of text
 Row = tuple[str, Mapping[str, Any]]  # location in the file, cells by column
@@ -131,7 +133,17 @@ def _is_wide(header: Sequence[str], source: Source) -> bool:
     # scores. Rarer names of scores, such as "human", may also be names of models.
     usual = any(is_called(name, SCORES) for name in known["score"])
     long = usual or (known["question"] and known["model"]) or _is_of_one_model(header, known, {})
+    long = long or _attempts_in(header, known)
     return not source.reading.columns and source.reading.layout != "long" and not long
+
+
+def _attempts_in(header: Sequence[str], known: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return the columns of attempts: one column each, or of successes and their number."""
+    several = counts_in(header) or tries_in(header, models=bool(known["model"]))
+    if known["model"] or not several:
+        return several
+    rest = [name for name in header if name not in {*several, *KEYS}]
+    return several if all(is_called(name, QUESTIONS) for name in rest) else ()
 
 
 def _header_or_none(source: Source) -> list[str] | None:
@@ -159,7 +171,10 @@ def _places(header: Sequence[str], source: Source) -> dict[str, str]:
     taken = set(columns.values())
     usual = known_columns([name for name in header if name not in taken])
     usual["question"] = [one for one in ("question", "item") if one in header] or usual["question"]
-    one_model = source.reading.named or _is_of_one_model(header, usual, columns)
+    several = () if "score" in columns else _attempts_in(header, usual)
+    if several and not usual["question"]:
+        usual["question"] = [name for name in header if is_called(name, QUESTIONS)]
+    one_model = source.reading.named or bool(several) or _is_of_one_model(header, usual, columns)
     found: dict[str, str] = {}
     for name in KEYS:
         choices = usual.get(name, [name] if name in header else [])
@@ -167,7 +182,7 @@ def _places(header: Sequence[str], source: Source) -> dict[str, str]:
             continue
         if name in columns or len(choices) == 1 or (choices and choices[0] == name):
             found[name] = columns.get(name) or choices[0]
-        elif name == "model" and not choices and one_model:
+        elif (name == "model" and not choices and one_model) or (name == "score" and several):
             continue
         elif name in NEEDED:
             option = parameter(
@@ -208,7 +223,9 @@ def read_table_log(source: Source) -> list[Run]:
     runs: dict[tuple[str, str], list[Sample]] = {}
     fingerprint = cache(digest)
     kept = [name for name in source.keep if name in header]
-    for where, row in _rows(source, [*found.values(), *kept]):
+    several = () if "score" in found else _attempts_in(header, known_columns(header))
+    counted = several == counts_in(header)
+    for where, row in _rows(source, [*found.values(), *several, *kept]):
         cells = {name: row.get(column) for name, column in found.items()}
         cells.setdefault("model", source.path.name.partition(".")[0])
         for name in NEEDED[:2]:
@@ -217,13 +234,19 @@ def read_table_log(source: Source) -> list[Run]:
                 raise LabelError(msg)
         key = (_text(cells["model"]), _text(cells.get("task")))
         try:
-            sample = _sample(where, cells, fingerprint, reading)
+            scores = (
+                _attempts(where, row, several, counted=counted) if several else [cells["score"]]
+            )
+            for one in scores:
+                sample = _sample(where, {**cells, "score": one}, fingerprint, reading)
+                runs.setdefault(key, []).append(replace(sample, about=source.about(row)))
         except CodeError as error:
-            raise _of_words(source, found) or error from error
-        runs.setdefault(key, []).append(replace(sample, about=source.about(row)))
+            names = several if several and not counted else (found.get("score"),)
+            raise _of_words(source, found, [one for one in names if one]) or error from error
     held = [one for own in runs.values() for each in own for one in each.scores.values()]
-    scores = np.array([[np.nan if one is None else one] for one in held], dtype=np.float64)
-    check_codes(scores, (found["score"],), reading.missing, str(source.path))
+    values = np.array([[np.nan if one is None else one] for one in held], dtype=np.float64)
+    named = (found.get("score", ", ".join(several)),)
+    check_codes(values, named, reading.missing, str(source.path))
     return [
         Run(model=model, task=task, samples=tuple(samples))
         for (model, task), samples in runs.items()
@@ -288,20 +311,47 @@ def _mapped(table: Table, score_map: Mapping[str, float]) -> Table:
     return replace(table, values=np.array(cells, dtype=object))
 
 
-def _of_words(source: Source, found: Mapping[str, str]) -> CodeError | None:
+def _attempts(
+    where: str, row: Mapping[str, Any], several: Sequence[str], *, counted: bool
+) -> list[Any]:
+    """Return the score of each attempt in a row."""
+    if not counted:
+        return [row.get(name) for name in several]
+    given = [_number(row.get(name), f"{where}: {name}") for name in several]
+    successes, trials = (0.0 if one is None else one for one in given)
+    whole = successes % 1.0 == 0.0 == trials % 1.0
+    if not whole or not 0.0 <= successes <= trials:
+        msg = (
+            f"{where}: {successes:g} {several[0]} of {trials:g} {several[1]}: counts must be "
+            "whole, with at most as many successes as attempts"
+        )
+        raise CodeError(msg)
+    if trials > MOST_TRIALS:
+        msg = (
+            f"{where}: more than {MOST_TRIALS:,} {several[1]}: pass the table to psy.attempts "
+            f"with successes={several[0]!r} and trials={several[1]!r}"
+        )
+        raise CodeError(msg)
+    return [1.0] * int(successes) + [0.0] * int(trials - successes)
+
+
+def _of_words(
+    source: Source, found: Mapping[str, str], columns: Sequence[str]
+) -> CodeError | None:
     """Return the error to raise if scores are words that `score_map` lacks."""
-    reading, column = source.reading, found["score"]
-    words: dict[str, str] = {}
-    for where, row in _rows(source, list(found.values())):
+    reading = source.reading
+    words: dict[str, tuple[str, str]] = {}
+    rows = _rows(source, [*found.values(), *columns])
+    for where, row, column in ((*one, name) for one in rows for name in columns):
         value = row.get(column)
         said = reading.missing.holds(value) or _text(row.get(found.get("error", "")))
         if said or not isinstance(value, str) or value.strip() in reading.score_map:
             continue
         if isinstance(meanings([value])[0], str):
-            words.setdefault(value, where)
+            words.setdefault(value, (where, column))
     if not words:
         return None
-    first, where = next(iter(words.items()))
+    first, (where, column) = next(iter(words.items()))
     msg = f"{where}, column {column!r} holds {first!r}, which is not a number: "
     return CodeError(msg + word_advice(words, SCORE_MAP))
 
