@@ -1,5 +1,6 @@
 """Aligned confidence and correctness, for stated and for binary confidence."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -7,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from psychollm._base.checks import check_weights
-from psychollm._base.errors import CodeError
+from psychollm._base.entry import warn
+from psychollm._base.errors import CodeError, InputError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm._base.wording import parameter
 from psychollm.data.labels import Labels, Table, in_order, unit_codes
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
-from psychollm.data.table import numbers, one_model, values_like
+from psychollm.data.table import known_values, numbers, one_model, values_like
 from psychollm.estimates.clustered import Units, units_of
 
 
@@ -72,6 +74,11 @@ def stated_answers(
     stated = numbers(table, argument="confidence")
     _check_probabilities(stated, table, "confidence", "a stated confidence is a probability")
     correct = _correctness(correctness, table)
+    if seem_swapped(stated, correct):
+        warn(
+            "confidence holds only 0 and 1, and correctness values between them: if the two are "
+            f"swapped, {ORDER}"
+        )
     return StatedAnswers(
         confidence=stated,
         correct=np.nan_to_num(correct, nan=0.0),
@@ -103,6 +110,39 @@ def _correctness(correctness: ResponsesLike, like: Table) -> FloatArray:
     correct = numbers(known, argument="correctness")
     _check_probabilities(correct, known, "correctness", "an answer is correct (1) or wrong (0)")
     return values_like(replace(known, values=correct), like, argument="correctness")
+
+
+ORDER = parameter(
+    "",
+    python="pass the confidence first and the correctness second",
+    command="name CONFIDENCE before CORRECTNESS (or exchange --confidence-column and "
+    "--correctness-column)",
+)
+
+
+def seem_swapped(confidence: FloatArray, correctness: FloatArray) -> bool:
+    """Return whether confidence holds only 0 and 1, and correctness values between them."""
+    # Confidence in words (yes or no) and the proportion of correct answers in several samples look
+    # the same. So this is an error only where correctness must be 0 or 1.
+    whole = np.unique(confidence[np.isfinite(confidence)]).tolist() == [0.0, 1.0]
+    return whole and bool(((correctness > 0.0) & (correctness < 1.0)).any())
+
+
+def check_order(confidence: Any, correctness: Any, names: tuple[str, str]) -> None:
+    """Raise `CodeError` if the two tables seem to be swapped, where correctness must be 0 or 1."""
+    first = second = np.zeros(0)
+    with suppress(InputError):
+        first, second = (
+            known_values(one_model(data, argument=name).values)
+            for data, name in zip((confidence, correctness), names, strict=True)
+        )
+    if seem_swapped(first, second):
+        value = second[(second > 0.0) & (second < 1.0)][0]
+        msg = (
+            f"{names[1]} holds {value:g}, but must hold 1 (correct) or 0 (wrong), and {names[0]} "
+            f"holds only 0 and 1: the two seem to be swapped; {ORDER}"
+        )
+        raise CodeError(msg)
 
 
 def _check_probabilities(values: FloatArray, table: Table, argument: str, rule: str) -> None:
@@ -186,4 +226,8 @@ def binary_tables(
 ) -> tuple[Responses, Responses]:
     """Return both tables as binary `Responses`; correctness is in the order of confidence."""
     said = as_responses(confidence, argument="confidence", binary=True)
-    return said, as_responses(correctness, argument="correctness", like=said, binary=True)
+    try:
+        return said, as_responses(correctness, argument="correctness", like=said, binary=True)
+    except CodeError:
+        check_order(confidence, correctness, ("confidence", "correctness"))
+        raise

@@ -20,11 +20,14 @@ def complain(text: str) -> None:
 
 @contextmanager
 def as_notes(options: Mapping[str, str], *, quiet: bool) -> Iterator[None]:
-    """Print the library's warnings as notes, with option names in place of argument names."""
+    """Print each of the library's warnings as a note, once, with names of options."""
+    noted: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
-        text = getattr(message, "text", Text(str(message)))
-        complain(f"note: {text.told(options)}")
+        note = str(getattr(message, "text", Text(str(message))).told(options))
+        if note not in noted:
+            noted.add(note)
+            complain(f"note: {note}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore" if quiet else "default", PsychollmWarning)

@@ -1,6 +1,7 @@
 """``psychollm study``: analyse two tables, logs or stores, and write a report."""
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from psychollm._base.call import Call, Made
-from psychollm._base.errors import OptionError
+from psychollm._base.errors import CodeError, InputError, OptionError
 from psychollm._base.types import EmptyCells, Missing
 from psychollm.cli.carry_out import Found
 from psychollm.cli.groups import (
@@ -257,8 +258,26 @@ class OfTables(ByGroups, Resampled):
             "psy.read_responses", {"codes": self.codes, **split}, {"codes": codes}
         )
         code = "\n".join(f"{one.name} = {one.text()}" for one in (first, second))
-        both = self.reduced(Tables(first.run(), second.run(), self.files, code))
+        said = first.run()
+        try:
+            right = second.run()
+        except CodeError:
+            self._check_order()
+            raise
+        both = self.reduced(Tables(said, right, self.files, code))
         return self._grouped(both, partial(column_of_table, self))
+
+    def _check_order(self) -> None:
+        """Raise an error if the two tables seem to be swapped."""
+        from psychollm.calibration.stated import check_order
+
+        tables: list[Any] = []
+        with suppress(InputError):
+            tables = [one.run() for one in self.calls("psy.data.read_table", {}, {})]
+        if tables:
+            columns = (self.confidence_column, self.correctness_column)
+            first, second = columns if all(columns) else self.inputs
+            check_order(tables[0], tables[1], (str(first), str(second)))
 
     def _from_logs(self) -> "Tables[Responses]":
         """Return confidence and correctness from logs."""

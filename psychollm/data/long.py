@@ -85,6 +85,32 @@ def is_long(layout: Layout, header: Sequence[str], columns: Columns) -> bool:
     return bool(_question_names(header) and _model_names(header) and _score_names(header))
 
 
+def is_long_frame(data: Any) -> bool:
+    """Return whether data are a pandas table with one row per answer, judged by its columns."""
+    tabular = hasattr(data, "iloc") and data.ndim == 2
+    return tabular and is_long("auto", [*data.columns], Columns())
+
+
+def pivot_of(table: Table) -> str:
+    """Return the advice in an error message if a wide table seems to hold a row per answer."""
+    # Such a table has numbered rows, one or more columns of labels that repeat, and numbers.
+    kinds: dict[bool, list[Any]] = {True: [], False: []}
+    for name, cells in zip(table.questions, table.values.T, strict=True):
+        texts = [isinstance(cell, str) and not is_numeral(cell) for cell in cells.tolist()]
+        if all(texts) and len(set(cells.tolist())) < len(texts):
+            kinds[True].append(name)
+        elif not any(texts):
+            kinds[False].append(name)
+    labels, values = kinds[True], kinds[False]
+    if table.models != tuple(range(len(table.models))) or not labels or not values:
+        return ""
+    index, column, *_ = (*labels, *values)
+    return (
+        f"if each row is one answer, pass table.pivot(index={index!r}, columns={column!r}, "
+        f"values={values[-1]!r}) with the columns of models, questions and scores"
+    )
+
+
 def _model_names(header: Sequence[Any]) -> list[Any]:
     """Return the columns that may label models, or "id" beside a column of questions."""
     known = [name for name in header if is_called(name, MODELS)]

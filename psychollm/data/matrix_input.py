@@ -7,9 +7,10 @@ import numpy as np
 
 from psychollm._base.checks import float_array
 from psychollm._base.errors import InputError, LabelError, ShapeError
-from psychollm._base.frames import is_counted, labelled
+from psychollm._base.frames import in_pandas, is_counted, labelled
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import Labels, as_labels
+from psychollm.data.long import is_long_frame
 from psychollm.kernels.tetrachoric import ADJUSTED
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ def _values_and_names(data: Any) -> tuple[Any, Any]:
     """Return the values and the labels of a matrix."""
     if hasattr(data, "matrix") and hasattr(data, "labels"):
         return data.matrix, data.labels
-    if hasattr(data, "codes"):
+    data = in_pandas(data)
+    if hasattr(data, "codes") or is_long_frame(data):
         msg = "matrix is a table of answers: correlate them first, with tetrachoric or polychoric"
         raise InputError(msg)
     data = labelled(data)

@@ -33,7 +33,7 @@ from psychollm._base.frames import MODELS, QUESTIONS, in_pandas, is_called, labe
 from psychollm._base.types import AnyArray, BoolArray, CodeArray, FloatArray
 from psychollm._base.wording import parameter
 from psychollm.data.labels import Table, as_labels, index_of, order_of
-from psychollm.data.long import Columns, is_long, spread_frame
+from psychollm.data.long import Columns, is_long_frame, pivot_of, spread_frame
 
 
 def as_table(
@@ -47,8 +47,7 @@ def as_table(
     if isinstance(data, Table) and models is None and questions is None:
         return data
     data = in_pandas(data)
-    plain = hasattr(data, "iloc") and data.ndim == 2 and models is None and questions is None
-    if plain and is_long("auto", [*data.columns], Columns()):
+    if models is None and questions is None and is_long_frame(data):
         return spread_frame(data, Columns(), argument=argument)
     data = labelled(data)
     values: AnyArray
@@ -85,7 +84,7 @@ def as_table(
 def one_model(data: Any, *, argument: str) -> Table:
     """Convert data as `as_table` does, but treat a vector as the values of one model."""
     data = in_pandas(data)
-    if hasattr(data, "iloc") and data.ndim == 2 and is_long("auto", [*data.columns], Columns()):
+    if is_long_frame(data):
         return as_table(data, argument=argument)
     data = labelled(data)
     named = any(hasattr(data, name) for name in ("columns", "dims", "models"))
@@ -257,6 +256,8 @@ def _advice(table: Table, bad: BoolArray, words: str) -> str:
     first = int(np.flatnonzero(bad.any(axis=0))[0])
     if table.origin is not None and full[first] and not bad.any(axis=0).all():
         return "if the column holds no answers, leave it out"
+    if table.origin is None and (long := pivot_of(table)):
+        return long
     texts = [value for value in values.ravel() if isinstance(value, str) and not is_numeral(value)]
     if not texts or len(texts) < values.size:
         return advice(values.ravel()[0])

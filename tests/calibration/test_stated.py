@@ -1,10 +1,19 @@
 """What may and may not be passed as stated confidence."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
+import psychollm as psy
+from psychollm._base.errors import (
+    CodeError,
+    LabelError,
+    OptionError,
+    PsychollmWarning,
+    ShapeError,
+)
 from psychollm.calibration.stated import stated_answers
 
 
@@ -69,3 +78,46 @@ def test_clusters_and_weights_follow_the_questions() -> None:
 def test_bad_input_is_named(confidence, correct, options, error, message) -> None:
     with pytest.raises(error, match=message):
         stated_answers(confidence, correct, **options)
+
+
+SWAPPED = ([[1, 0, 1, 1]], [[0.9, 0.25, 0.8, np.nan]])  # correctness, confidence
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        psy.calibration.auroc,
+        psy.calibration.confidence_gate,
+        psy.calibration.risk_coverage,
+        psy.calibration.confusion,
+        psy.calibration.f_beta,
+        psy.shared_confidence,
+    ],
+)
+def test_swapped_tables_are_an_error_where_correctness_is_binary(metric) -> None:
+    with pytest.raises(CodeError, match=r"holds 0\.9, .* seem to be swapped; pass the confidence"):
+        metric(*SWAPPED)
+
+
+def test_swapped_tables_are_a_warning_where_correctness_may_be_graded() -> None:
+    with pytest.warns(PsychollmWarning, match="if the two are swapped, pass the confidence first"):
+        stated_answers(*SWAPPED)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "correctness"),
+    [
+        ([[1, 0, 1]], [[1, 0, 0]]),  # yes or no
+        ([[0.9, 0, 1]], [[0.5, 0, 1]]),  # several samples of each answer
+        ([[0, 0, 0]], [[0.5, 0, 1]]),
+    ],
+)
+def test_tables_that_are_not_swapped_bring_no_warning(confidence, correctness) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        stated_answers(confidence, correctness)
+
+
+def test_other_errors_do_not_mention_the_order() -> None:
+    with pytest.raises(CodeError, match=r"holds 0\.5, which is not a code"):
+        psy.calibration.auroc([[0.9, 0.2]], [[0.5, 1]])

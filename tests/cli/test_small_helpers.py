@@ -74,6 +74,24 @@ def test_a_smallest_effect_that_cannot_be_meant(call, typed: list[str], message:
     assert message in failed.stderr
 
 
+@pytest.mark.parametrize("command", ["gate", "study", "calibrate"])
+@pytest.mark.parametrize("long", [False, True])
+def test_tables_in_the_wrong_order(call, command: str, long: bool) -> None:
+    table = "model,question,sure,right\na,q,0.9,1\na,r,0.3,0\na,s,0.8,1\n"
+    Path("long.csv").write_text(table, encoding="utf-8")
+    Path("right.csv").write_text("model,q,r,s\na,1,0,1\n", encoding="utf-8")
+    Path("sure.csv").write_text("model,q,r,s\na,0.9,0.3,0.8\n", encoding="utf-8")
+    typed = ["right.csv", "sure.csv"]
+    if long:
+        typed = ["long.csv", "--confidence-column", "right", "--correctness-column", "sure"]
+    few = ["--metrics", "brier", "--bootstrap", "9"] if command == "calibrate" else []
+    done = call(command, *typed, *few, "--no-report", "--out", "here")
+    # Graded answers, and confidence of 0 and 1, are what calibrate also takes.
+    assert done.returncode == (0 if command == "calibrate" else 2)
+    assert done.stderr.count("swapped") == 1
+    assert "name CONFIDENCE before CORRECTNESS (or exchange --confidence-column" in done.stderr
+
+
 def test_models_without_answers_are_left_out_only_if_asked() -> None:
     command = Study(inputs=(Path("said.csv"), Path("right.csv")))
     assert command.absent(["a"], {" in confidence": [("a", 0)]}) == {}

@@ -56,11 +56,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from psychollm._base.checks import check_choice, n_dimensions
+from psychollm._base.errors import CodeError
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.influence import Gradient, Scale, interval_on, sandwich
 from psychollm.calibration.metric import Metric, Output, estimate_all
 from psychollm.calibration.stated import (
     StatedAnswers,
+    check_order,
     cluster_codes,
     question_weights,
 )
@@ -479,7 +481,11 @@ def scored_answers(
     # The result is in the order of `correctness`; its field `confidence` holds the scores. Shapes:
     # scores (models, questions); correctness (models, questions).
     own, other = names
-    known = as_responses(one_model(correctness, argument=other), argument=other, binary=True)
+    try:
+        known = as_responses(one_model(correctness, argument=other), argument=other, binary=True)
+    except CodeError:
+        check_order(scores, correctness, names)
+        raise
     values = aligned_scores(scores, known, argument=own)
     return StatedAnswers(
         confidence=values,

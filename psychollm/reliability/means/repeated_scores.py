@@ -14,7 +14,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels, Table, as_labels
 from psychollm.data.logs_result import ScoreLog
-from psychollm.data.long import Columns, is_long, long_columns
+from psychollm.data.long import Columns, is_long_frame, long_columns
 from psychollm.data.missing_codes import Missing, check_codes
 from psychollm.data.table import models_first, numbers, one_model, values_like
 
@@ -185,7 +185,7 @@ def repeated_scores(scores: Any) -> RepeatedScores:
         names = {"models": scores.models, "questions": scores.questions, "runs": scores.runs}
         return RepeatedScores.from_array(scores.scores, **names)
     frame = in_pandas(scores)
-    if hasattr(frame, "iloc") and frame.ndim == 2 and is_long("auto", [*frame.columns], Columns()):
+    if is_long_frame(frame):
         return _of_long(frame)
     if _n_axes(scores) == 3:
         models = questions = runs = None

@@ -13,10 +13,11 @@ import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import LabelError, OptionError, ShapeError
-from psychollm._base.frames import labelled
+from psychollm._base.frames import in_pandas, labelled
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels, Table, listed, numbered, unit_labels, unit_numbers
+from psychollm.data.long import is_long_frame
 from psychollm.data.missing_codes import warn_of_codes
 from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import as_table, numbers
@@ -128,6 +129,9 @@ def item_keys(keys: Any, items: Labels) -> FloatArray:
 
 def _table(scores: Any, respondents: Any, argument: str) -> Table:
     """Return the table of scores; row labels may repeat if respondents are given separately."""
+    scores = in_pandas(scores)
+    if respondents is None and is_long_frame(scores):
+        return as_table(scores, argument=argument)
     scores = labelled(scores)
     index = getattr(scores, "index", None)
     if not hasattr(scores, "iloc") or index is None or index.is_unique:

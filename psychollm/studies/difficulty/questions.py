@@ -154,8 +154,9 @@ def as_questions(
     groups: Sequence[Any] | None = None,
 ) -> Questions:
     """Return validated questions; raise an error if a text is empty or lengths do not match."""
-    if isinstance(texts, str) or not hasattr(texts, "__len__"):
-        msg = f"texts={texts!r:.60}: pass a list of questions, or a mapping of labels to questions"
+    if isinstance(texts, str) or not hasattr(texts, "__len__") or hasattr(texts, "columns"):
+        given = f"={texts!r:.60}" if isinstance(texts, str) else f" is a {type(texts).__name__}"
+        msg = f"texts{given}: pass a list of questions, or a mapping of labels to questions"
         raise InputError(msg)
     labels = tuple(texts) if isinstance(texts, Mapping) else tuple(range(len(texts)))
     listed = tuple(texts.values()) if isinstance(texts, Mapping) else tuple(texts)

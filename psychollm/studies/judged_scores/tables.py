@@ -12,7 +12,7 @@ from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.alignment import shared_labels
 from psychollm.data.labels import Labels, Table, listed
 from psychollm.data.logs_result import ScoreLog
-from psychollm.data.long import Columns, is_long
+from psychollm.data.long import is_long_frame
 from psychollm.data.missing_codes import Missing, check_codes
 from psychollm.data.table import numbers, one_model, values_like
 from psychollm.reliability.means.repeated_scores import RepeatedScores, answers_of
@@ -85,7 +85,11 @@ def _by_judge(verdicts: Any, judge: Any) -> dict[Any, Any]:
 def _means(data: Any, argument: str) -> Table:
     """Return the mean over repeats of each model and question; NaN if all repeats are missing."""
     axes = np.ndim(data) if isinstance(data, list | tuple) else getattr(data, "ndim", 2)
-    if axes < 3 and not isinstance(data, ScoreLog | RepeatedScores) and not _is_long(data):
+    if (
+        axes < 3
+        and not isinstance(data, ScoreLog | RepeatedScores)
+        and not is_long_frame(in_pandas(data))
+    ):
         table = one_model(data, argument=argument)
         values = numbers(table, argument=argument)
         check_codes(values, table.questions, Missing(), argument, remedy=_REMEDY)
@@ -96,13 +100,6 @@ def _means(data: Any, argument: str) -> Table:
     values = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
     bare = not any(hasattr(data, name) for name in ("columns", "dims", "models", "frame"))
     return Table(values, answers.models, answers.questions, named=(not bare, not bare))
-
-
-def _is_long(data: Any) -> bool:
-    """Return whether a table is in long format, with one or more rows per answer."""
-    frame = in_pandas(data)
-    tabular = hasattr(frame, "iloc") and frame.ndim == 2
-    return tabular and is_long("auto", [*frame.columns], Columns())
 
 
 def _like(table: Table, first: Table, argument: str) -> Table:

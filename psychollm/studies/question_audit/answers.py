@@ -11,7 +11,9 @@ from psychollm._base.errors import CodeError, LabelError, ShapeError
 from psychollm._base.frames import in_pandas, labelled
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import Labels, as_labels, index_of, listed, numbered, unit_labels
+from psychollm.data.long import is_long_frame
 from psychollm.data.responses import Responses, as_responses
+from psychollm.data.table import as_table
 from psychollm.studies.question_audit.evidence import OPEN_ALPHA, Picked
 
 _LETTERS = 26  # with more distinct labels, options are texts that differ between questions
@@ -96,6 +98,9 @@ def _cells(choices: Any) -> tuple[list[list[str]], Labels, Labels]:
     """Return the option of each model on each question as text, "" without an answer."""
     if isinstance(choices, Responses):
         values, models, questions = choices.values.T, choices.models, choices.questions
+    elif is_long_frame(choices := in_pandas(choices)):
+        table = as_table(choices, argument="choices")
+        values, models, questions = table.values.T, table.models, table.questions
     else:
         choices = labelled(choices)
         values = plain_array(choices, "choices")
