@@ -18,7 +18,7 @@ from psychollm._base.numbers import (
     with_interval,
 )
 from psychollm._base.result import Result, drawn_by
-from psychollm._base.types import FloatArray
+from psychollm._base.types import Axis, FloatArray
 from psychollm.correlation.tetrachoric import Correlation, Sensitivity
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import Finding, Findings, Study, sentence
@@ -157,6 +157,9 @@ class Dimensionality(Study, Result):
         Significance level of the tests.
     labels : tuple
         Names of the k models included.
+    of : {"models", "questions"}
+        Side of the table whose factors are counted. With "questions", the descriptions above apply
+        with questions in place of models.
     """
 
     n_factors: Literal[0, 1, 2]
@@ -173,6 +176,7 @@ class Dimensionality(Study, Result):
     excluded: Mapping[Hashable, str]
     alpha: float
     labels: tuple[Hashable, ...]  # k
+    of: Axis = "models"
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return the verdict, the tests that decide it, and the tetrachoric eigenvalues."""
@@ -248,6 +252,7 @@ class Dimensionality(Study, Result):
             counted=bool(plain.eigenvalues[1] > plain.permutation.quantile(0.95)[1]),
             empty_cells=plain.correlation.empty_cells,
             near_copies=self.near_copies,
+            of=self.of,
         )
 
     @property
@@ -286,7 +291,7 @@ class Dimensionality(Study, Result):
         return self.evidence.second(smallest)
 
     def __repr__(self) -> str:
-        return f"Dimensionality of {len(self.labels)} models: {self.verdict}"
+        return f"Dimensionality of {len(self.labels)} {self.of}: {self.verdict}"
 
     def plot(self, *, ax: Drawn | None = None) -> Drawn:
         """Plot eigenvalues, loadings and nulls: `psychollm.plots.plot_factor_structure`."""
@@ -307,7 +312,7 @@ def _tests(result: Dimensionality) -> Finding:
         "likelihood-ratio statistic against a model without factors is "
         f"{number(2.0 * (fit.log_likelihood - fit.independence), 1)} for "
         f"{fit.n_parameters // 2} loadings{gain}.",
-        f"Largest residuals of pairs of models, in standard errors: {_pairs(result)}.",
+        f"Largest residuals of pairs of {result.of}, in standard errors: {_pairs(result)}.",
     )
     return told_tests(result, rows)
 
@@ -418,13 +423,13 @@ def _spectrum(result: Dimensionality) -> Finding:
     bend = plain.quadratic_r2
     low, high = np.nanquantile(bend.draws, [0.05, 0.95])
     k = plain.eigenvalues.size
-    empty = "No pair of models has an empty cell in its 2 x 2 table."
+    empty = f"No pair of {result.of} has an empty cell in its 2 x 2 table."
     if plain.n_empty:
         verb, whose = ("has", "its correlation depends")
         if plain.n_empty > 1:
             verb, whose = ("have", "their correlations depend")
         empty = (
-            f"{count(plain.n_empty)} of {count(k * (k - 1) // 2)} pairs of models {verb} an "
+            f"{count(plain.n_empty)} of {count(k * (k - 1) // 2)} pairs of {result.of} {verb} an "
             f"empty cell in the 2 x 2 table; {whose} on the continuity correction."
         )
     permuted, one = plain.permutation.quantile(0.95), plain.one_factor.quantile(0.95)

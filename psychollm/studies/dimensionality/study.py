@@ -192,7 +192,7 @@ def dimensionality(
             raise SparseError(msg)
         check_axis(table, of, "responses")
         responses = turned(table, of, "responses")
-    answers, excluded = _usable(CountedAnswers.of(responses))
+    answers, excluded = _usable(CountedAnswers.of(responses), of)
     work: _Work = {"rng": check_generator(rng), "n_jobs": n_jobs, "progress": progress}
     design = make_design(answers, empty_cells=empty_cells, missing=missing)
     none = residual_test(answers, factors=0, n_null=n_null, **work)
@@ -238,23 +238,25 @@ def dimensionality(
         excluded=excluded,
         alpha=alpha,
         labels=answers.table.models,
+        of=of,
     )
 
 
-def _usable(answers: CountedAnswers) -> tuple[CountedAnswers, Mapping[Hashable, str]]:
-    """Exclude models with constant answers, and warn about them."""
+def _usable(answers: CountedAnswers, of: Axis) -> tuple[CountedAnswers, Mapping[Hashable, str]]:
+    """Exclude models (or questions) with constant answers, and warn about them."""
     table = answers.table
     excluded: dict[Hashable, str] = {}
     for model, rate in zip(table.models, answers.counts.yes_rates, strict=True):
         if np.isnan(rate):
-            excluded[model] = "answered nothing"
+            excluded[model] = "answered nothing" if of == "models" else "has no answers"
         elif rate in (0.0, 1.0):
-            excluded[model] = "always said yes" if rate == 1.0 else "always said no"
+            said = "said" if of == "models" else "answered"
+            excluded[model] = f"always {said} {'yes' if rate == 1.0 else 'no'}"
     kept = [model for model in table.models if model not in excluded]
     if len(kept) < LEAST_MODELS:
         msg = (
-            f"dimensionality needs at least {LEAST_MODELS} models with varying answers, got "
-            f"{len(kept)} of {table.n_models}: one factor fits any table of three models"
+            f"dimensionality needs at least {LEAST_MODELS} {of} with varying answers, got "
+            f"{len(kept)} of {table.n_models}: one factor fits any table of three {of}"
         )
         raise ShapeError(msg)
     if not excluded:

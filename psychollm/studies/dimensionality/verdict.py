@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from psychollm._base.numbers import count, p_equals, percent, with_interval
-from psychollm._base.types import EmptyCells, FloatArray
+from psychollm._base.types import Axis, EmptyCells, FloatArray
 from psychollm.estimates.findings import sentence, sentence_list
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
 from psychollm.kernels.bivariate import orthants
@@ -42,6 +42,7 @@ class Evidence:
     # model with lapses, which is fitted only if one normal factor is rejected
     lapses: WithLapses | None = None
     near_copies: tuple[tuple[Hashable, ...], ...] = ()  # groups that agree more than predicted
+    of: Axis = "models"  # side of the table whose factors are counted
 
     def shared(self, smallest: SmallestEffects) -> Outcome:
         """Return whether a common factor is significant, negligible or inconclusive."""
@@ -98,7 +99,7 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
     least = percent(smallest.second_share, 1)
     if n == 0:
         chance = (
-            "agreement between models is within the range expected by chance, given their "
+            f"agreement between {evidence.of} is within the range expected by chance, given their "
             f"yes rates ({p_equals(evidence.p_shared)})"
         )
         if evidence.shared(smallest) is Outcome.SMALL:
@@ -125,8 +126,9 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
         median = percent(float(np.median(evidence.lapses.fit.rate.value)), 1)
         return (
             f"one normal factor is rejected ({p_equals(evidence.p_one)}), but the reason is "
-            f"unclear: either a second factor explains {share}, or models lapse (the median model "
-            f"in {median} of its answers); the two explanations have similar likelihoods{alike}"
+            f"unclear: either a second factor explains {share}, or models lapse or guess (in "
+            f"{median} of the answers for the median {evidence.of[:-1]}); the two explanations "
+            f"have similar likelihoods{alike}"
         )
     if n == 1 and evidence.lapses.p_value <= evidence.alpha:
         but = f"is reported only if p is at most {STRICT * evidence.alpha:.3g}"
@@ -146,8 +148,8 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
             )
         )
         return (
-            f"one factor, {_lapses(evidence.lapses)}; without lapses one factor is rejected "
-            f"({p_equals(evidence.p_one)}), with lapses it is not ({p_with}); {rest}"
+            f"one factor, {_lapses(evidence.lapses, evidence.of)}; without lapses one factor is "
+            f"rejected ({p_equals(evidence.p_one)}), with lapses it is not ({p_with}); {rest}"
         )
     why = f"one factor is rejected, also with lapses ({p_with})"
     if not evidence.lapses.rejected(evidence.alpha):
@@ -161,21 +163,25 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
         return f"at least two factors: {why}, and a second factor explains {share}{alike}"
     return (
         f"one dominant factor with local dependence: {why}, but a second factor explains only "
-        f"{share}; a skewed or heavy-tailed factor, or a few similar models, can produce "
+        f"{share}; a skewed or heavy-tailed factor, or a few similar {evidence.of}, can produce "
         f"this{alike}"
     )
 
 
-def _lapses(lapses: WithLapses) -> str:
+def _lapses(lapses: WithLapses, of: Axis) -> str:
     """Return the lapse rates in words."""
     rate = lapses.fit.rate
     if not lapses.fit.evident:
         return "with tails that are not normal"
     most = int(np.argmax(rate.value))
     low, high = (percent(bound, 1) for bound in rate.interval[most])
+    median = percent(float(np.median(rate.value)), 1)
+    middle = {
+        "models": f"the median model answers {median} of the questions at random",
+        "questions": f"{median} of the models answer the median question at random",
+    }
     return (
-        f"with lapses: the median model answers {percent(float(np.median(rate.value)), 1)} of the "
-        f"questions at random (most: {rate.labels[most]}, "
+        f"with lapses: {middle[of]} (most: {rate.labels[most]}, "
         f"{percent(float(rate.value[most]), 1)} [{low}, {high}])"
     )
 

@@ -209,6 +209,23 @@ def test_likelihoods_decide_between_lapses_and_a_second_factor(gap, n, words, fi
     assert lapses.evident == (gap[1] < 0.0)
 
 
+def test_factors_of_questions_are_described_in_words_about_questions(fit):
+    lapses = with_tests(fit, 0.4, 0.4)
+    text = verdict(Evidence(n_factors=1, lapses=lapses, of="questions", **EVIDENCE))
+    assert " of the models answer the median question at random (most: " in text
+    rng = np.random.default_rng(2)
+    answers = (rng.random((300, 6)) < 0.4).astype(int)
+    answers[:, 2] = 1
+    with pytest.warns(psy.errors.ValidityWarning, match=r"2 \(always answered yes\)"):
+        found = psy.dimensionality(answers, of="questions", n_null=19, rng=1)
+    assert found.of == "questions"
+    assert repr(found).startswith("Dimensionality of 5 questions: ")
+    assert "agreement between questions" in found.verdict
+    assert "of questions" in str(found.findings())
+    with pytest.raises(psy.errors.ShapeError, match="at least 4 questions with varying answers, got 3"):
+        psy.dimensionality(answers[:, :4], of="questions", n_null=19)
+
+
 def test_a_small_second_factor_needs_no_decision(fit):
     evidence = Evidence(n_factors=1, lapses=with_tests(fit, 0.4, 0.4, (-9.0, 9.0)), **EVIDENCE)
     assert "explains at most 1.2 % of the latent variance" in verdict(evidence)
