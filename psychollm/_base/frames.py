@@ -33,6 +33,16 @@ SCORES = (
 )  # fmt: skip
 # Names of score columns that are recognised only in tables without a name in SCORES.
 RARER_SCORES = ("verdict", "judge_verdict", "human", "human_label", "solved")
+# Names of columns of chosen options, in two tiers, and of right options.
+CHOICES = (
+    "choice", "chosen", "chosen_option", "chosen_answer", "option", "pick", "picked", "selected",
+    "selected_option", "prediction", "predicted", "pred", "model_answer",
+)  # fmt: skip
+RARER_CHOICES = ("answer", "response")
+KEYS = (
+    "key", "answer_key", "correct_answer", "correct_option", "gold", "gold_answer", "target",
+    "ground_truth", "reference_answer",
+)  # fmt: skip
 _ENDING = re.compile(r"[\W_]*(id|name|label)s?$")
 _UNNAMED = re.compile(r"|unnamed: \d+|row\W?names?|index")
 _NAMES_OF_ROWS = {*MODELS, *QUESTIONS, "run", "rater", "strength", "label"}

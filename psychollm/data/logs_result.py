@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from psychollm._base.errors import LabelError
@@ -215,6 +216,17 @@ class LogImport(ScoreLog):
                 *self._remarks(),
             ]
         )
+
+
+def is_named_by_file(scores: Any) -> bool:
+    """Return whether scores are those of one model, which is named by the file of its table."""
+    if not isinstance(scores, ScoreLog):
+        return False
+    named = scores.frame[["model", "format", "source"]].drop_duplicates()
+    if len(named) != 1:
+        return False
+    model, kind, source = named.iloc[0]
+    return bool(kind == "table" and model == Path(source).name.partition(".")[0])
 
 
 def _count(n: int, noun: str) -> str:

@@ -10,9 +10,11 @@ import numpy as np
 from psychollm._base.checks import check_choice, is_numeral
 from psychollm._base.errors import InputError, LabelError, ShapeError
 from psychollm._base.frames import (
+    CHOICES,
     IDS,
     MODELS,
     QUESTIONS,
+    RARER_CHOICES,
     RARER_SCORES,
     SCORES,
     is_called,
@@ -153,6 +155,12 @@ def known_columns(header: Sequence[Any]) -> dict[str, list[Any]]:
         "question": _question_names(header),
         "score": _score_names(header),
     }
+
+
+def choice_columns(header: Sequence[Any]) -> list[Any]:
+    """Return the columns that may contain chosen options, judged by their names."""
+    known = [name for name in header if is_called(name, CHOICES)]
+    return known or [name for name in header if is_called(name, RARER_CHOICES)]
 
 
 def label_column(header: Sequence[str], model: str | None) -> int:

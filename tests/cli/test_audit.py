@@ -81,6 +81,53 @@ def test_a_row_per_answer_gives_what_a_table_gives(call, tables, tmp_path: Path)
     assert "row 4 and row 10" in refused.stderr
 
 
+def test_keys_may_be_in_the_table_of_choices(call, tables, tmp_path: Path) -> None:
+    expected = json.loads(call("audit", *tables, "--json").stdout)["questions"]
+    wide = pd.read_csv(tables[0], dtype=str)
+    key = pd.read_csv(tables[1], dtype=str)
+    long = wide.melt("question", var_name="model", value_name="choice").merge(key, "left")
+    long["correct"] = (long["choice"] == long["key"]).astype(int)
+    long.to_csv(tmp_path / "long.csv", index=False)
+    key.merge(wide).to_csv(tmp_path / "beside.csv", index=False)
+    for path in ("long.csv", "beside.csv"):
+        found = call("audit", path, "--key-column", "key", "--json")
+        assert found.returncode == 0, found.stderr
+        assert found.stderr == ""
+        assert json.loads(found.stdout)["questions"] == expected
+        noted = call("audit", path, "--json")
+        assert noted.stdout == found.stdout
+        assert "column 'key' is read as the key of each question" in noted.stderr
+    # The chosen option is read although the table has scores, too.
+    assert (
+        json.loads(call("audit", "long.csv", tables[1], "--json").stdout)["questions"] == expected
+    )
+    long.drop(columns="key").to_csv(tmp_path / "scored.csv", index=False)
+    noted = call("audit", "scored.csv")
+    assert noted.returncode == 0
+    assert "only the scores in column 'correct' are audited" in noted.stderr
+
+
+def test_a_missing_key_is_said_in_one_line(call, tables, tmp_path: Path) -> None:
+    long = pd.read_csv(tables[0], dtype=str).melt(
+        "question", var_name="model", value_name="choice"
+    )
+    long.to_csv(tmp_path / "long.csv", index=False)
+    long.assign(key=long["choice"]).to_csv(tmp_path / "keys.csv", index=False)
+    for arguments, words in (
+        (("long.csv",), "long.csv holds options ('choice'), but no key: pass KEY"),
+        (("long.csv", "--key-column", "gold"), "--key-column: long.csv has the columns question"),
+        (
+            ("long.csv", tables[1], "--key-column", "key"),
+            "KEY and --key-column exclude",
+        ),
+        (("keys.csv",), "has several values in column 'key'"),
+        ((tables[0],), "for options that models chose, pass KEY"),
+    ):
+        found = call("audit", *arguments)
+        assert (found.returncode, found.stdout) == (2, "")
+        assert words in found.stderr.splitlines()[-1]
+
+
 def test_right_and_wrong_alone(call, tables, tmp_path: Path) -> None:
     choices, key, _ = drawn(100)
     right = (key == choices.T).astype(int)

@@ -62,3 +62,25 @@ def test_an_error_names_the_option_for_labels(call) -> None:
     given = ("--columns", VERDICTS, "--label-columns", "model=sys")
     found = call("judge", "verdicts.csv", "labels.csv", *given)
     assert "no column 'sys'" in found.stderr
+
+
+def test_two_files_of_one_unnamed_model_are_matched(call, tables, tmp_path: Path) -> None:
+    verdicts = pd.read_csv(tmp_path / "verdicts.csv")
+    one = verdicts[verdicts["llm"] == "a"].drop(columns="llm")
+    one.set_axis(["question", "verdict"], axis=1).to_csv(tmp_path / "judge.csv", index=False)
+    labels = tables[tables["system"] == "a"].drop(columns="system")
+    labels = labels.set_axis(["question", "human_label"], axis=1)
+    labels.to_csv(tmp_path / "people.csv", index=False)
+    found = call("judge", "judge.csv", "people.csv")
+    assert found.returncode == 0, found.stderr
+    assert "'people' and 'judge' are taken for the same model" in found.stderr
+    named = call("judge", "a=judge.csv", "a=people.csv")
+    assert named.stderr == ""
+    assert "People would give a 0." in named.stdout
+    (tmp_path / "a.csv").write_text((tmp_path / "people.csv").read_text())
+    several = ("--columns", VERDICTS, "--label-columns", "question=question,score=human_label")
+    assert call("judge", "verdicts.csv", "a.csv", *several).returncode == 0
+    refused = call("judge", "verdicts.csv", "people.csv", *several)
+    assert refused.returncode == 2
+    assert "no model in common" in refused.stderr
+    assert "add a column 'model', or name its model: MODEL=FILE" in refused.stderr

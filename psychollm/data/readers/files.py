@@ -3,6 +3,7 @@
 import csv
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,16 @@ from psychollm._base.types import FloatArray
 from psychollm._base.wording import parameter
 from psychollm.data.confidence import Threshold
 from psychollm.data.labels import Table, listed
-from psychollm.data.long import Columns, Duplicates, Layout, SparseLong, is_long, spread_frame
+from psychollm.data.long import (
+    Columns,
+    Duplicates,
+    Layout,
+    SparseLong,
+    choice_columns,
+    is_long,
+    known_columns,
+    spread_frame,
+)
 from psychollm.data.missing_codes import Missing, MissingValues, check_codes
 from psychollm.data.readers.csv_file import opened, read_csv
 from psychollm.data.readers.jsonl_file import read_jsonl
@@ -386,6 +396,10 @@ def read_words(
             line = file.readline()
             mark = delimiter_of(line)
             header = next(csv.reader([line], delimiter=mark), [])
+            chosen = choice_columns(header)
+            if value is None and layout in {"auto", "long"} and _names_both(header, columns):
+                # A long table may also contain scores, which are no words.
+                columns = replace(columns, value=chosen[0] if len(chosen) == 1 else None)
             long = len(header) > 2 and is_long(layout, header, columns)
             file.seek(0)
             frame = pd.read_csv(
@@ -413,7 +427,19 @@ def read_words(
     return frame.replace(["", *missing_values], pd.NA)
 
 
-def read_labels(path: str | PathLike[str]) -> dict[str, str]:
+def _names_both(header: Sequence[str], columns: Columns) -> bool:
+    """Return whether a table has columns of models and of questions, as named or detected."""
+    known = known_columns(header)
+    return bool((columns.model or known["model"]) and (columns.question or known["question"]))
+
+
+def read_labels(
+    path: str | PathLike[str],
+    *,
+    column: str | None = None,
+    model: str | None = None,
+    question: str | Sequence[str] | None = None,
+) -> dict[str, str]:
     r"""Read a CSV file with one label and one word per line, such as questions and their keys.
 
     Parameters
@@ -421,6 +447,11 @@ def read_labels(path: str | PathLike[str]) -> dict[str, str]:
     path : path
         CSV file, plain or gzipped, with labels in the first column and words in the second;
         further columns are not used. Columns are separated by commas, semicolons or tabs.
+    column : str, optional
+        Column of the words, such as the keys in a table of answers; by default the second column.
+    model, question : str, optional
+        Columns of a file with a row per answer, by default detected from the header. All answers
+        to a question must have the same word.
 
     Returns
     -------
@@ -432,7 +463,7 @@ def read_labels(path: str | PathLike[str]) -> dict[str, str]:
     InputError
         If the file cannot be read, or has no second column.
     LabelError
-        If a label occurs twice.
+        If a label occurs twice, a column does not exist, or a question has several words.
 
     Examples
     --------
@@ -441,8 +472,23 @@ def read_labels(path: str | PathLike[str]) -> dict[str, str]:
     >>> read_labels(path)
     {'q1': 'NA', 'q2': 'B'}
     """
-    first = read_words(path).iloc[:, 0]
-    return dict(zip(first.index, first, strict=True))
+    if column is None:
+        first = read_words(path).iloc[:, 0]
+        return dict(zip(first.index, first, strict=True))
+    columns = Columns(model, question, column)
+    with opened(Path(path)) as file:
+        line = file.readline()
+        header = next(csv.reader([line], delimiter=delimiter_of(line)), [])
+    if _names_both(header, columns):
+        table = read_words(path, layout="long", model=model, question=question, value=column)
+        words = table.to_numpy(dtype=object, na_value=None)
+        found = Table(words.T, tuple(table.columns), tuple(table.index))
+        return _of_answers(Path(path), found, f"values in column {column!r}").to_dict()
+    table = read_words(path)
+    if column not in table:
+        msg = f"{path} has no column {column!r}: its columns are {listed(header)}"
+        raise LabelError(msg)
+    return dict(zip(table.index, table[column], strict=True))
 
 
 def _of_list(file: Path, table: Table) -> "pd.Series[Any]":
@@ -461,15 +507,15 @@ def _of_list(file: Path, table: Table) -> "pd.Series[Any]":
     )
 
 
-def _of_answers(file: Path, table: Table) -> "pd.Series[Any]":
-    """Return the cluster common to all answers to a question."""
+def _of_answers(file: Path, table: Table, what: str = "clusters") -> "pd.Series[Any]":
+    """Return the cluster, or another value, common to all answers to a question."""
     import pandas as pd
 
     found = {}
     for question, column in zip(table.questions, table.values.T, strict=True):
         named = list(dict.fromkeys(value for value in column.tolist() if not pd.isna(value)))
         if len(named) > 1:
-            msg = f"{file}: question {question!r} has several clusters, {listed(named)}: keep one"
+            msg = f"{file}: question {question!r} has several {what}, {listed(named)}: keep one"
             raise LabelError(msg)
         found[question] = named[0] if named else None
     return pd.Series(

@@ -1,17 +1,19 @@
 """Convert verdicts and labels to arrays over the same models and questions."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from psychollm._base.entry import warn
 from psychollm._base.errors import LabelError, OptionError, ShapeError
 from psychollm._base.frames import in_pandas
 from psychollm._base.types import BoolArray, FloatArray
+from psychollm._base.wording import parameter
 from psychollm.data.alignment import shared_labels
 from psychollm.data.labels import Labels, Table, listed
-from psychollm.data.logs_result import ScoreLog
+from psychollm.data.logs_result import ScoreLog, is_named_by_file
 from psychollm.data.long import is_long_frame
 from psychollm.data.missing_codes import Missing, check_codes
 from psychollm.data.table import numbers, one_model, values_like
@@ -50,9 +52,11 @@ def verdicts_of(verdicts: Any, people: Any, judge: Any) -> Verdicts:
     others = [*list(read.values())[1:], labels]
     named = ["verdicts"] * (len(others) - 1) + ["people"]
     others = [_like(one, first, name) for one, name in zip(others, named, strict=True)]
-    everything = [first, *others]
-    for one in others:
-        shared_labels("model", first.models, one.models)
+    bare = [is_named_by_file(one) for one in (*tables.values(), people)]
+    everything = _of_one_model([first, *others], bare)
+    first, *others = everything
+    for one, by_file in zip(others, bare[1:], strict=True):
+        _check_models(first, one, by_file=by_file or bare[0])
         shared_labels("question", first.questions, one.questions)
     everything[-1] = _labelled(everything[-1], first)
     models = tuple(dict.fromkeys(label for one in everything for label in one.models))
@@ -65,6 +69,39 @@ def verdicts_of(verdicts: Any, people: Any, judge: Any) -> Verdicts:
         models=models,
         questions=questions,
     )
+
+
+def _of_one_model(tables: list[Table], by_file: list[bool]) -> list[Table]:
+    """Match tables of one model each if some tables, named by their files, do not name it."""
+    labels = [one.models for one in tables]
+    if any(len(one) != 1 for one in labels) or len(set(labels)) == 1 or not any(by_file):
+        return tables
+    named = (one for one, bare in zip(labels, by_file, strict=True) if not bare)
+    model = next(named, labels[0])
+    others = listed(list(dict.fromkeys(one[0] for one in labels if one != model)))
+    warn(
+        f"verdicts and labels are each of one model, but some files do not name it: {others} and "
+        f"{model[0]!r} are taken for the same model"
+    )
+    return [
+        replace(one, models=model) if bare else one
+        for one, bare in zip(tables, by_file, strict=True)
+    ]
+
+
+def _check_models(first: Table, other: Table, *, by_file: bool) -> None:
+    """Raise an error if two tables have no model in common."""
+    try:
+        shared_labels("model", first.models, other.models)
+    except LabelError as error:
+        if not by_file:
+            raise
+        own = parameter("", python="psy.read_scores({'MODEL': path})", command="MODEL=FILE")
+        msg = (
+            f"{error.text.marked} A table without a column of models is named by its file: add "
+            f"a column 'model', or name its model: {own}"
+        )
+        raise LabelError(msg) from error
 
 
 def _by_judge(verdicts: Any, judge: Any) -> dict[Any, Any]:
