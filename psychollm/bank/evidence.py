@@ -134,7 +134,7 @@ def windows(t: int) -> Iterator[tuple[int, float]]:
 
 
 def needed_from(t: int) -> list[int]:
-    """Return the looks up to t at which windows that end later may start."""
+    """Return the looks, up to look t, at which a window that ends after t may start."""
     kept = {0}
     step = 1
     while step <= max(t, 1):  # windows of length 2 * step start at multiples of step

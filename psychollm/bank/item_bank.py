@@ -340,7 +340,7 @@ class ItemBank(CalibratedQuestions):
 def item_bank(
     responses: Any, *, families: Any = None, domains: Any = None, rng: RandomState = None
 ) -> ItemBank:
-    """Calibrate questions on the answers of models, so that new models need to answer only some.
+    """Calibrate questions on models' answers; new models then need to answer only some questions.
 
     Parameters
     ----------

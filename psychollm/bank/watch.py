@@ -101,7 +101,7 @@ class Watch:
             choice of questions must not depend on their baseline answers.
         look : hashable, optional
             Name of the look, such as the date. A look whose name was already recorded is ignored,
-            so that a repeated job counts once.
+            so a repeated job counts once.
 
         Returns
         -------

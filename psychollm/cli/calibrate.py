@@ -350,7 +350,7 @@ def _check_correctness(correctness: "pd.DataFrame") -> None:
 def _shared(
     confidence: "pd.DataFrame", correctness: "pd.DataFrame"
 ) -> "tuple[pd.DataFrame, pd.DataFrame, str]":
-    """Restrict both tables to common models and questions, and report the excluded ones."""
+    """Restrict both tables to common models and questions, and report the exclusions."""
     from psychollm.data.alignment import shared_labels
 
     rows = shared_labels("model", tuple(confidence.index), tuple(correctness.index))

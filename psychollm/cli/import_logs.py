@@ -65,7 +65,7 @@ def is_store(*paths: Path | None) -> bool:
 
 
 def split_name(path: Path) -> tuple[str, Path]:
-    """Return the name and the path in ``NAME=PATH``; the name is "" for any other path.
+    """Return the name and the path in ``NAME=PATH``; without a name, return "" and the path.
 
     Examples
     --------

@@ -20,7 +20,7 @@ def complain(text: str) -> None:
 
 @contextmanager
 def as_notes(options: Mapping[str, str], *, quiet: bool) -> Iterator[None]:
-    """Print each of the library's warnings as a note, once, with names of options."""
+    """Print each of the library's warnings once, as a note that names command options."""
     noted: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *where: Any) -> None:

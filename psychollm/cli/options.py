@@ -180,7 +180,7 @@ class Parser(argparse.ArgumentParser):
         raise OptionError(msg)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse arguments, and report unknown ones with this parser's help, not its parent's."""
+        """Parse arguments; errors about unknown arguments refer to this parser's help."""
         typed, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -370,7 +370,7 @@ def _settings(one: Declared, form: _Form) -> dict[str, Any]:
 
 
 class _Joined(argparse.Action):
-    """Action that reads a list in several parts, so that a repeated option adds to it."""
+    """Action that reads a list in several parts; a repeated option adds values to the list."""
 
     def __init__(self, *args: Any, parse: Callable[[str], Any], **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -379,7 +379,7 @@ class _Joined(argparse.Action):
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option: Any = None
     ) -> None:
-        """Read the value, together with earlier ones unless they are a single number or word."""
+        """Read the value, and add it to earlier values unless it is a single number or word."""
         value = self._parse(values)
         before = getattr(namespace, self._typed, None)
         if before is not None and not isinstance(value, str | int | float):

@@ -217,7 +217,7 @@ class OfTables(ByGroups, Resampled):
         return partial(self._judge_scan, call, call.run())
 
     def _judge_scan(self, scan: Call, answers: "Scan") -> Found:
-        """Return the dimensionality result for confidence read by a scan."""
+        """Return the dimensionality result for confidence values that a scan has read."""
         from psychollm.cli.notes import watched
 
         call = Call(

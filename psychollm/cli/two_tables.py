@@ -278,7 +278,7 @@ class TwoTables(Analysis, Choosing, Choices):
         models : iterable
             All models.
         n_answers : mapping of str to iterable of (model, number), optional
-            Numbers of answers in each table; the keys are the table's names in messages.
+            Numbers of answers in each table; the keys are the names of the tables in messages.
         """
         from psychollm.data.labels import listed
 

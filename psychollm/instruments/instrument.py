@@ -4,9 +4,9 @@ Every instrument is a subpackage of `psychollm.instruments` and is discovered au
 first line of the subpackage's docstring states the purpose of the instrument. The subpackage
 provides a subclass of `Instrument`, which creates prompts, and two functions. ``read_reply(prompt,
 reply, *, finish_reason=None)`` parses a reply, and ``score_readings(prompts, readings)`` scores
-one model. Both functions require only prompts, so that stored replies can be scored without an
-instance of the instrument. Every prompt names its instrument in ``about["instrument"]``.
-Instruments are imported on first use.
+one model. Both functions require only prompts, so stored replies can be scored without an instance
+of the instrument. Every prompt names its instrument in ``about["instrument"]``. Instruments are
+imported on first use.
 """
 
 from abc import ABC, abstractmethod

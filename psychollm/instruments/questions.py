@@ -1,8 +1,8 @@
 """Questions with their right answers, and readers of question files.
 
 CSV and JSONL files contain one question per line. JSON files in the SQuAD format (Rajpurkar et
-al., 2016) contain passages with questions. The passages are discarded, so that the questions test
-the knowledge of a model.
+al., 2016) contain passages with questions. The passages are discarded, so the questions test the
+knowledge of a model.
 
 The module also generates wrong answers for a simulated user to suggest. The generated answers are
 as plausible as possible without knowledge of the subject.

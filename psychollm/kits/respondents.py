@@ -50,7 +50,8 @@ class Respondents(ABC):
     seed : int
         Seed of the random replies and parameters.
     held : int
-        Number of replies in the store; a resumed run therefore draws new random numbers.
+        Number of replies in the store, used as part of the seed; a resumed run therefore draws new
+        random numbers.
     """
 
     INSTRUMENTS: ClassVar[frozenset[str]]

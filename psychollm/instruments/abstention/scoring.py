@@ -5,7 +5,7 @@ outcome: abstained, correct, wrong, or attempted (not gradable). The second word
 hedged, states whether the answer expresses doubt. The third word states whether the reasoning
 expresses doubt: doubting, settled, or untraced if there is no reasoning text.
 
-Lists of plain English patterns detect doubt and abstention, so that every match can be inspected.
+Lists of plain English patterns detect doubt and abstention, so every match can be inspected.
 """
 
 import re

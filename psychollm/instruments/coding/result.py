@@ -98,7 +98,7 @@ def locate(quotation: str, text: str) -> tuple[int, int] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CodingScores(Result):
-    """The codes of one coder for every trace; NaN without a code.
+    """The codes of one coder for every trace; NaN marks a missing code.
 
     Examples
     --------

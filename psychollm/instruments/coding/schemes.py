@@ -8,11 +8,10 @@ anthropomorphism, as coded by Jackson et al. (2025). The scheme "skills" contain
 reviewing open conclusions, arguing the other side and weighing importance. The definitions of the
 categories were written for this project.
 
-Categories may have cues, which are patterns of words. Each cue has a name, so that every code can
-be traced to the words on which it is based. A strong cue names the behaviour; a weak cue often
-occurs with the behaviour. A cue marked as deniable does not count if its clause negates it ("no
-need to check"). The patterns of the library are English; {i} and {me} stand for first-person
-pronouns.
+Categories may have cues, which are patterns of words. Each cue has a name, so every code can be
+traced to the words on which it is based. A strong cue names the behaviour; a weak cue often occurs
+with the behaviour. A cue marked as deniable does not count if its clause negates it ("no need to
+check"). The patterns of the library are English; {i} and {me} stand for first-person pronouns.
 
 References
 ----------

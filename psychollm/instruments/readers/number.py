@@ -414,7 +414,7 @@ class _Number(NumericForm):
         self._thousands: bool | None = False
 
     def prepared(self, text: str) -> str:
-        """Remove asides; decide whether a lone comma or point before three digits is decimal."""
+        """Remove asides; decide whether a single mark before three digits is a decimal mark."""
         if not self._comma and _ONE_MARK.search(text):
             self._thousands = _thousands(text)
         return without_asides(text)

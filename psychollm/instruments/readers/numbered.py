@@ -28,9 +28,9 @@ def read_numbered(
     r"""Parse the answers to several numbered questions in one reply.
 
     Numbers may be at the start of lines ("1. ...", "Item 2: ...") or within one line ("1: 3, 2:
-    4"), as in JSON. Without numbers, n lines or n comma-separated values are assigned in order. A
-    number with two different answers is ambiguous. A missing answer has the outcome of the whole
-    reply, such as `REFUSED`, or is `UNREADABLE`.
+    4"), as in JSON. If a reply does not number its answers, n lines or n comma-separated values
+    are assigned to the questions in order. A number with two different answers is ambiguous. A
+    missing answer has the outcome of the whole reply, such as `REFUSED`, or is `UNREADABLE`.
 
     Parameters
     ----------

@@ -14,8 +14,8 @@ or the opening words of the reply contradict it.
 Rule 4 uses the conclusion of the last sentence ("so", "therefore"), unless the opening words
 contradict it.
 
-Rule 5 uses opening words that are followed by a reason. It applies only to forms of answers whose
-reasons mention other values.
+Rule 5 uses opening words that are followed by a reason. Rule 5 applies only to forms of answers
+whose reasons mention other values.
 
 Rule 6 uses the only value that the reply mentions, if nothing contradicts it.
 
@@ -350,7 +350,7 @@ def _unless_corrected(found: Reading, text: str, form: Form) -> Reading:
 
 
 def _opposing(rest: str, form: Form, *, heads: bool) -> set[Value]:
-    """Return values in later sentences that are corrections or, with `heads`, open a sentence."""
+    """Return later values that correct an answer or, with `heads`, begin a sentence."""
     return {
         one.value
         for one in form.mentions(rest)

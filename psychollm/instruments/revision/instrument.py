@@ -3,7 +3,7 @@
 Every question begins a conversation, and the arms branch from its first answer. In one arm, the
 model reviews and revises the first answer over several rounds. In another arm, the model receives
 the same question again. In the other arms, a user doubts the answer or insists on a wrong or the
-right answer. All arms share the first answer, so that every comparison is paired. In further
+right answer. All arms share the first answer, so every comparison is paired. In further
 conversations users first introduce themselves; the answers should not depend on these
 introductions.
 
@@ -143,7 +143,7 @@ class Revision(Instrument[RevisionScores]):
         object.__setattr__(self, "_wrong", wrong)
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """Return all prompts; in each arm, rounds follow the first answer and one another.
+        """Return all prompts; in each arm, a round follows the first answer or the previous round.
 
         Examples
         --------

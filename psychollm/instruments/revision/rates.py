@@ -72,7 +72,7 @@ class Chains:
         return self.answers.get((stage, self._round(stage, turn)), none)
 
     def same(self, stage: str, turn: int | None = None) -> FloatArray:
-        """Return whether the answer equals the first answer (chains,); NaN if one is missing."""
+        """Return whether an answer equals the first answer (chains,); NaN if either is missing."""
         pairs = zip(self.said("first"), self.said(stage, turn), strict=True)
         return np.array(
             [np.nan if one is None or two is None else float(one == two) for one, two in pairs],
@@ -260,7 +260,7 @@ class Voting(Result):
 
 
 def vote(answers: Sequence[str | None], correct: Sequence[float]) -> float:
-    """Return the correctness of the most frequent answer, or the mean correctness if tied."""
+    """Return the correctness of the most frequent answer, or of tied answers on average."""
     # Missing answers are not counted as votes.
     cast = [
         (answer, right)

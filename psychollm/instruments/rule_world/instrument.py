@@ -6,7 +6,8 @@ leave the question open. Items of type A have an answer. Items of type B contain
 rule defines. Items of type C contain only defined words, but describe an event that no rule
 covers. In type M, a control, the words for doubling and blocking are exchanged.
 
-The design follows Wong (2026), with its own rules, words, items and sentences.
+The design follows Wong (2026); the rules, words, items and sentences were written for this
+project.
 
 References
 ----------

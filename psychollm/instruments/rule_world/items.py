@@ -42,7 +42,7 @@ def receiver(rng: np.random.Generator) -> Kind:
 def with_prelude(
     rng: np.random.Generator, units: Sequence[Unit], label: str, into: str
 ) -> tuple[tuple[Unit, ...], tuple[tuple[str, ...], ...]]:
-    """In half of the cases, insert before the last step a step that the rules cover."""
+    """Insert a covered step before the last step, in half of the cases."""
     # In the inserted step, the unit with this label passes its load to the unit `into`. The order
     # of units is random; without an inserted step, the tuple of steps is empty.
     told = list(units)
@@ -267,7 +267,7 @@ def _guess_fork(world: World, before: Mapping[str, int]) -> tuple[int, int]:
 
 
 def _guess_mutual(world: World, before: Mapping[str, int]) -> tuple[int, int]:
-    """Return the loads if the first unit acts first (invented rule) and if both exchange loads."""
+    """Return two loads: if units act in turn (an invented rule), and if units exchange loads."""
     apart = tuple((one,) for one in world.steps[-1])
     in_turn = follow(replace(world, steps=(*world.steps[:-1], *apart))).loads
     (other,) = set(world.steps[-1]) - {world.asked}

@@ -202,7 +202,7 @@ def question(world: World, words: Lexicon, undefined: str | None = None) -> str:
 
 
 def closing(statements: tuple[tuple[str, str], ...] = ()) -> str:
-    """Return the instruction on how to end the reply, after any statements."""
+    """Return the instruction on how to end the reply, preceded by the statements, if any."""
     if not statements:
         return _OPEN
     return "\n".join([*(f"{letter}. {text}" for letter, text in statements), _CHOICE])

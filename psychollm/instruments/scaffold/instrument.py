@@ -2,8 +2,8 @@
 
 Kargupta et al. (2025) instructed models to show behaviours that are associated with right answers.
 The directions improved some models and impaired others nearly as often. Both arms have the same
-question, the same request to think in writing and the same form of the answer. The directed arm
-adds one or two sentences for each of the five behaviours that `Coding` codes. All sentences were
+question, the same request to think in writing and the same answer format. The directed arm adds
+one or two sentences for each of the five behaviours that `Coding` codes. All sentences were
 written for this project.
 
 References

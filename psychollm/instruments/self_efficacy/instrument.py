@@ -1,10 +1,10 @@
 """The self-efficacy instrument: a repeated scale under several conditions, with follow-ups.
 
-The design follows Jackson, Jensen, Hussain and Sezgin (2025), with its own scale, tasks and
-sentences. In every condition except "none", the model works on tasks, or the prompt names a type
-of tasks. In every condition, the model rates statements about itself, in a new order each time,
-and is asked whether it maintains its ratings. Feedback on the tasks depends on the replies, so
-that prompts with feedback form a second stage, `feedback_prompts`.
+The design follows Jackson, Jensen, Hussain and Sezgin (2025); the scale, the tasks and the
+sentences were written for this project. In every condition except "none", the model works on
+tasks, or the prompt names a type of tasks. In every condition, the model rates statements about
+itself, in a new order each time, and is asked whether it maintains its ratings. Feedback on the
+tasks depends on the replies, so prompts with feedback form a second stage, `feedback_prompts`.
 
 References
 ----------

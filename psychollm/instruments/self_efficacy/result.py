@@ -83,7 +83,7 @@ class SelfEfficacyScores(Result):
 
     @property
     def totals(self) -> FloatArray:
-        """Sums of the scores of all items (rows,), NaN if one is missing."""
+        """Sums of the scores of all items (rows,); NaN if a score is missing."""
         return np.asarray(self.scores.sum(axis=1))
 
     @property

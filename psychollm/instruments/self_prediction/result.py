@@ -45,7 +45,7 @@ class SelfPredictionScores(PartScores):
 
     @property
     def yes_rate(self) -> float:
-        """Proportion of yes among the readable predictions."""
+        """Proportion of yes predictions among the readable predictions."""
         return mean_known(self.said)
 
     @property

@@ -13,8 +13,8 @@ becomes a leader itself.
 .. math:: B(a) = \min \{ j : a \sim \ell_j \}.                                            \quad (1)
 
 Because the order depends only on the answers, classes do not depend on the sampling order. Classes
-depend on frequencies, so that the most frequent answer is at the centre of its class and not at
-its edge.
+depend on frequencies, so the most frequent answer is at the centre of its class and not at its
+edge.
 """
 
 from collections import Counter

@@ -9,7 +9,8 @@ questions, an instructed model answers in a few words, and both may reason first
 Samples must be independent: set the temperature of the run to 1, and do not use the same seed for
 all requests.
 
-The design follows Nakkiran et al. (2025), with its own instructions and examples.
+The design follows Nakkiran et al. (2025); the instructions and examples were written for this
+project.
 
 References
 ----------
@@ -66,7 +67,7 @@ class SemanticSampling(Instrument[SemanticSamples]):
         question's tolerances if the question is graded by numbers, and texts are grouped by their
         normal form otherwise.
     shots : sequence of Shot
-        Solved questions for base models. A question is left out of its own examples.
+        Solved questions for base models. A question is not used as an example in its own prompt.
 
     Raises
     ------
@@ -159,8 +160,8 @@ class SemanticSampling(Instrument[SemanticSamples]):
             Parsed replies, either by prompt key or in the order of `prompts`; None marks a failed
             call.
         judged : sequence of Prompt
-            Comparisons from `judge_prompts` that a judge has answered. Their parsed verdicts are
-            taken from `readings` and are used instead of `collapse`.
+            Comparisons from `judge_prompts` that a judge has answered. The parsed verdicts of the
+            judge are taken from `readings` and are used instead of `collapse`.
         abstentions : {"left_out", "wrong", "missing"}
             Treatment of samples that abstain. "left_out": abstentions form a separate class
             without a grade; a question has no answer if abstention is its largest class. "wrong":

@@ -115,8 +115,9 @@ def judge_prompts(
     Returns
     -------
     tuple of Prompt
-        Comparisons, which are scored together with the prompts of the samples. Equal pairs of
-        different models have the same key, so that the judge compares them once.
+        Comparisons, which are scored together with the prompts of the samples. If several models
+        give the same pair of answers, the comparisons have the same key, so the judge compares the
+        pair only once.
 
     Examples
     --------

@@ -85,7 +85,7 @@ def _of_reasoning(reply: str) -> tuple[str | None, bool]:
 
 
 def _goes_on(text: str, answer: str) -> bool:
-    """Return whether text follows the answer, so that the answer is complete."""
+    """Return whether text follows the answer, which shows that the answer is complete."""
     return not text.rstrip(" \t\n\"'").endswith(answer)
 
 

@@ -123,7 +123,7 @@ def _row(prompts: Sequence[Prompt], readings: Mapping[str, Reading], options: _O
 
 
 def _modal(classes: Sequence[str | None]) -> str | None:
-    """Return the largest class; None if it is tied or there are no classes."""
+    """Return the largest class; None if there is a tie or there are no classes."""
     known = [one for one in classes if one is not None]
     often = {name: known.count(name) for name in dict.fromkeys(known)}
     most = [name for name, count in often.items() if count == max(often.values())]

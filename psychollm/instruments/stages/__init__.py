@@ -1,8 +1,8 @@
 """Second stages: prompts made from replies to earlier prompts.
 
 A stage is a pure function from replies to prompts. The same replies always give the same prompts,
-and further replies give further prompts, so that an interrupted run can be resumed at any point.
-There are two kinds of stages. Some stages ask a judge about replies:
+and further replies give further prompts, so an interrupted run can be resumed at any point. There
+are two kinds of stages. Some stages ask a judge about replies:
 
 * `grading`: are the answers right, or do two answers have the same meaning?
 * `coding`: which behaviours does a reasoning trace show?
@@ -13,9 +13,9 @@ The other stages continue the conversation with each model:
 * `revision`: the model reviews its answer, or a user doubts it or insists on another answer;
 * `scaffold`: the model answers the same question again, with directions on how to think.
 
-Prompts of a stage are self-contained. Their messages include the earlier turns, and `Prompt.to`
-names the recipient. ``about`` contains the name of the stage (``after``) and the name of the model
-to which a verdict refers (``judges``).
+Prompts of a stage are self-contained. The messages of a prompt include the earlier turns, and
+`Prompt.to` names the recipient. ``about`` contains the name of the stage (``after``) and the name
+of the model to which a verdict refers (``judges``).
 """
 
 from psychollm.instruments.stages.continued import feedback, revision, scaffold

@@ -6,8 +6,8 @@ best line has a confidence equal to the model's probability of being right. If t
 being right is p, the expected gain of a line with confidence c is 25 (1 - 4 (1 - c)^2) p + 25 (1 -
 4 c^2) (1 - p) points. The expected gain is largest at c = p; the gain is a rescaled Brier score
 that is 0 for a confidence of one half. Even stakes are the classical form of wagering. With even
-stakes, the higher stake has the larger expected gain whenever p exceeds one half, so that low
-stakes reflect both doubt and loss aversion (Clifford, Arabzadeh & Harris, 2008).
+stakes, the higher stake has the larger expected gain whenever p exceeds one half, so low stakes
+reflect both doubt and loss aversion (Clifford, Arabzadeh & Harris, 2008).
 
 References
 ----------
@@ -63,8 +63,8 @@ class Wagering(Instrument[WageringScores]):
         "choice": the model chooses between two answers, as signal detection theory requires; a
         guess is right half of the time. "open": the model writes its answer.
     payoff : {"quadratic", "even"}
-        Available stakes: six lines, of which the best is the line that matches the model's true
-        probability, or a stake of one or two points.
+        Available stakes. "quadratic": six lines of a payoff table; the best line matches the
+        model's true probability. "even": a stake of one or two points.
     suggestions : mapping, optional
         Wrong answers offered in the choice, by question key; missing answers are generated.
     seed : int

@@ -32,7 +32,7 @@ class Simulated(Respondents):
     INSTRUMENTS = frozenset({"rule_world"})
 
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Pass or fail at the model's rate for the question type; most reruns do not differ."""
+        """Pass or fail at the model's rate for the question type; most reruns agree."""
         about = prompt.about
         first = self.rng("first", model, prompt.item)
         passes = (first if rng.random() < AGAIN else rng).random() < self.rate(

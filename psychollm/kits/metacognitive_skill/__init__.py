@@ -65,7 +65,7 @@ class Simulated(Respondents):
         return first
 
     def judge(self, turns: Turns) -> str:
-        """Return a simulated judge's codes of a trace, most of which agree with those by rule."""
+        """Return a simulated judge's codes of a trace; most codes agree with the rules."""
         text = turns[-1]["content"]
         trace = re.search(r"<<<\n(.*)\n>>>", text, re.DOTALL)
         if trace is None:

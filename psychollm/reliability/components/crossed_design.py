@@ -17,27 +17,27 @@ P models
 
 Resampling models or leaving one out therefore requires only weighted sums.
 
-*Pivotal draws.* In a balanced design with normal effects :math:`SS_e / \lambda_e` has a chi-square
-distribution, so that
+*Pivotal draws.* In a balanced design with normal effects, :math:`SS_e / \lambda_e` has a
+chi-square distribution, so
 
 .. math:: \lambda_e^* = \frac{\nu_e\, MS_e}{X_e}, \qquad X_e \sim \chi^2_{\nu_e}.        \quad (3)
 
 Percentiles of the components and coefficients computed from :math:`\lambda^*` are generalised
 confidence intervals with nominal coverage, which is exact for a ratio of two mean squares.
 
-Binary scores are not normal: models disagree more on some items than on others, so that mean
-squares vary more than a chi-square distribution implies. For each facet f with at least eight
-levels, the jackknife over these levels gives a second estimate :math:`v_f` of the variance of
-:math:`\log MS_e`. The degrees of freedom are :math:`\nu_e = 2 / v` with
+Binary scores are not normal: models disagree more on some items than on others, so mean squares
+vary more than a chi-square distribution implies. For each facet f with at least eight levels, the
+jackknife over these levels gives a second estimate :math:`v_f` of the variance of :math:`\log
+MS_e`. The degrees of freedom are :math:`\nu_e = 2 / v` with
 
 .. math:: v = \max\Bigl(\tfrac{2}{\mathrm{df}_e},\, v_f,\,
           \textstyle\sum_{f \in e} v_f - (|e| - 1) \tfrac{2}{\mathrm{df}_e}\Bigr)        \quad (4)
 
 for interactions, and :math:`v^2 = (2 / \mathrm{df}_e)^2 + \sum_{f \notin e} v_f^2` for single
 facets. With missing cells, the mean squares of equation (3) are replaced by their expectations
-under the estimated components. The expectations refer to a design with the same numbers of levels.
-The number of cells per level in this design is the harmonic mean of the observed numbers. To
-compute v, missing scores are imputed by an additive fit.
+under the estimated components. The expectations are computed for a balanced design with the same
+numbers of levels. The number of cells per level in this design is the harmonic mean of the
+observed numbers. To compute v, missing scores are imputed by an additive fit.
 
 *Bootstrap of models.* In resamples of models, components that involve models are too small by the
 factor :math:`(P - 1) / P`, and the other components are too large. The correction is

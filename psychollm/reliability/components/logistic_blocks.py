@@ -19,8 +19,8 @@ likelihood is its value at the mode minus
 
 For "ml" the mean is an argument, and the first row and column of S are removed. The posterior of
 the levels of a domain is close to normal, because all questions of the domain contribute to it.
-The posterior of the effect of a single question is not close to normal, so that questions are
-first integrated out by quadrature.
+The posterior of the effect of a single question is not close to normal, so questions are first
+integrated out by quadrature.
 """
 
 from dataclasses import dataclass

@@ -26,8 +26,8 @@ nodes, and let E and Cov be the mean and the covariance over the nodes of a ques
 Laplace's approximation replaces both integrals by the values at the modes of z and w, and includes
 their curvature in the determinant. Eliminating w leaves W of equation (3) for each cell.
 Eliminating z then leaves :math:`\operatorname{diag}(W_q) - \sigma_Q^2 W_q W_q^\top / (1 +
-\sigma_Q^2 1^\top W_q)` for each question. Both results are exact Schur complements of the joint
-Hessian.
+\sigma_Q^2 1^\top W_q)` for each question. The results of both eliminations are exact Schur
+complements of the joint Hessian.
 
 References
 ----------

@@ -72,7 +72,7 @@ class EffectDraws:
     def of(
         cls, design: Design, explored: Explored, n: int, rng: np.random.Generator
     ) -> "EffectDraws":
-        """Draw standard deviations, and effects from normal distributions given each draw."""
+        """Draw standard deviations and, given each draw, effects from normal distributions."""
         places = explored.draws(n, rng)
         centre = explored.modes[0][2]
         known = _functionals(design, centre, *normal_draws(centre, n, rng))

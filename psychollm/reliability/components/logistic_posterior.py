@@ -10,11 +10,11 @@ the density
 
 The density is evaluated along each eigenvector of its curvature, at two points on either side of
 its mode. The log density is approximated by a sum of natural cubic splines, one for each
-eigenvector. The approximation can be skewed. Its tails are exponential in directions in which a
-component may be zero. Draws are generated from the densities of the splines. The mean and the log
-standard deviation of each effect are interpolated along the same eigenvectors. Draws of effects
-are therefore mixtures over the draws of equation (1), as in integrated nested Laplace
-approximations.
+eigenvector. The approximation can be skewed. The tails of the approximation are exponential in
+directions in which a component may be zero. Draws are generated from the densities of the splines.
+The mean and the log standard deviation of each effect are interpolated along the same
+eigenvectors. Draws of effects are therefore mixtures over the draws of equation (1), as in
+integrated nested Laplace approximations.
 
 References
 ----------

@@ -5,8 +5,8 @@ with expectations :math:`\lambda = A \sigma^2`, and the restricted likelihood is
 
 .. math:: -2 \ell = \sum_e \nu_e \Bigl(\log \lambda_e + \frac{MS_e}{\lambda_e}\Bigr). \quad (1)
 
-If no estimate from expected mean squares is negative, these estimates are the maximum. If an
-estimate is negative, some components are set to zero, which changes the other estimates.
+If no estimate from expected mean squares is negative, these estimates maximise the likelihood. If
+an estimate is negative, some components are set to zero, which changes the other estimates.
 
 **Missing cells.** The levels of the facet with the most levels are blocks. Effects that involve
 this facet act within blocks ("local"); effects of the other facets span all blocks ("global"). Let
@@ -17,10 +17,10 @@ these levels (1 for the mean). Then
 .. math:: -2 \ell = \log|B| + \log|L S L + E| + y^\top B^{-1} y - t^\top C t, \qquad
           S = W^\top B^{-1} W,\; t = W^\top B^{-1} y,\; C = L (L S L + E)^{-1} L.        \quad (2)
 
-Here E is the identity matrix with 0 for the mean. Blocks with the same cells have the same B, so
-that B is factored once for each pattern of missing cells. With :math:`u = C t`, :math:`r = y - W
-u` and the matrix :math:`P = B^{-1} - B^{-1} W C W^\top B^{-1}`, the derivatives for a component of
-covariance K are
+Here E is the identity matrix, in which the diagonal entry for the mean is replaced by 0. Blocks
+with the same cells have the same B, so B is factored once for each pattern of missing cells. With
+:math:`u = C t`, :math:`r = y - W u` and the matrix :math:`P = B^{-1} - B^{-1} W C W^\top B^{-1}`,
+the derivatives for a component of covariance K are
 
 .. math:: -2 \frac{\partial \ell}{\partial \sigma^2} = \operatorname{tr}(P K)
           - r^\top B^{-1} K B^{-1} r, \qquad
@@ -28,8 +28,8 @@ covariance K are
 
 Both likelihoods are maximised by Fisher scoring; components that would become negative are fixed
 at zero. With one or two degrees of freedom, the expected information can differ greatly from the
-observed information, so that scoring converges slowly. In such cases, Newton steps with numerical
-differences of equation (3) are used instead.
+observed information, so scoring converges slowly. If scoring converges slowly, Newton steps with
+numerical differences of equation (3) are used instead.
 
 In equation (2), local and global effects have the same indicators. Let A be a set of the other
 facets, and :math:`W_A` the indicators of its levels among the cells of a block (a column of ones

@@ -1,6 +1,6 @@
 r"""Rank tests of differences between conditions, with effect sizes and intervals.
 
-The *Kruskal-Wallis* test ranks all scores together. Its effect size is
+The *Kruskal-Wallis* test ranks all scores together. The effect size of the Kruskal-Wallis test is
 
 .. math:: \varepsilon^2 = \frac{H}{n - 1} .                                              \quad (1)
 
@@ -10,8 +10,8 @@ are averaged, and the unit is the model. If a model appears under several condit
 have a chi-square distribution, because differences between models are part of the error. For such
 data, the p-value is based on random permutations of the conditions within each model. The
 *Friedman* test ranks the conditions within each model, which is the unit of replication. The
-Friedman test requires scores of every model under every condition; repeats are averaged first. Its
-effect size is Kendall's
+Friedman test requires scores of every model under every condition; repeats are averaged first. The
+effect size of the Friedman test is Kendall's
 
 .. math:: W = \frac{\chi^2}{m (k - 1)} .                                                \quad (2)
 
@@ -19,7 +19,7 @@ Here m is the number of models and k is the number of conditions. Kendall's W is
 rank the conditions in the same order.
 
 If the effect is small, both effect sizes are biased upwards. The bias b is estimated by the mean
-of the resamples minus the estimate. Percentiles of the resamples are biased by 2 b, so that the
+of the resamples minus the estimate. Percentiles of the resamples are biased by 2 b, so the
 interval is
 
 .. math:: \bigl[\, \theta - b + f (q_\text{low} - \bar\theta^*),\;

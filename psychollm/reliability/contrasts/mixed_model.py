@@ -12,8 +12,8 @@ The model is fitted by exact restricted maximum likelihood, for many data sets t
 Satterthwaite's degrees of freedom and a parametric bootstrap; intervals of the variances are
 pivotal (`random_intercept`). The model assumes that the residual variance is the same under all
 conditions. If models differ under only one condition, the false positive rate of F is too high
-(docs/reliability.md gives the rates). The tests of `pairwise_conditions` do not have this problem,
-because each test compares only two conditions.
+(docs/reliability.md gives the rates). The tests of `pairwise_conditions` avoid this high false
+positive rate, because each test compares only two conditions.
 
 References
 ----------
@@ -126,8 +126,8 @@ def mixed_model(
         Condition with which all other conditions are compared; by default the condition of the
         first row.
     bootstrap : int or Bootstrap
-        Number of parametric bootstrap samples. They are used for `bootstrap_p_value`, the draws of
-        means and contrasts, and the intervals of the variances.
+        Number of parametric bootstrap samples. The samples are used for `bootstrap_p_value`, the
+        draws of means and contrasts, and the intervals of the variances.
     level : float
         Coverage of the intervals, between 0 and 1. Intervals of means and contrasts use Student's
         t; intervals of variances are pivotal percentiles.

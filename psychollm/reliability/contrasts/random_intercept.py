@@ -19,9 +19,9 @@ For a given ratio :math:`\gamma = \tau^2 / \sigma^2`, equation (2) is minimised 
 .. math:: Q(\gamma) = r + \sum_j \frac{\eta_j^2}{1 + \gamma d_j}.                        \quad (3)
 
 The minimum is a function of :math:`\gamma` alone. This function of :math:`\gamma` is minimised for
-many data sets together, so that parametric bootstraps are fast. For maximum likelihood, the first
-term of equation (2) is replaced by :math:`\sum_g \log(\sigma^2 + \tau^2 n_g)` over all groups, and
-n - p by n.
+many data sets together, so parametric bootstraps are fast. For maximum likelihood, the first term
+of equation (2) is replaced by :math:`\sum_g \log(\sigma^2 + \tau^2 n_g)` over all groups, and n -
+p by n.
 
 With C the covariance of the condition means, a contrast :math:`l^\top \hat\beta` has
 Satterthwaite's degrees of freedom
@@ -79,7 +79,7 @@ _ZERO = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class InterceptDesign:
-    """Conditions and groups of the rows, and the likelihood terms that depend only on these."""
+    """Conditions and groups of the rows, and likelihood terms that depend only on the design."""
 
     condition: IntArray  # (n,) columns of X are the indicators of conditions
     group: IntArray  # (n,)
@@ -180,7 +180,7 @@ class Reduced:
         return np.asarray((d / (1.0 + gamma[:, None] * d)).sum(axis=1) - n * falling)
 
     def _determinant(self, *, restricted: bool) -> tuple[FloatArray, int]:
-        """Return gamma's coefficients in equation (2)'s determinant, and the divisor of Q."""
+        """Return gamma's coefficients in the determinant of equation (2), and the divisor of Q."""
         design = self.design
         if restricted:
             return design.d, design.n - design.n_conditions
@@ -312,7 +312,7 @@ def variance_draws(fit: InterceptFit, options: Resampling) -> tuple[FloatArray, 
 
 
 def parametric_draws(fit: InterceptFit, null: InterceptFit, options: Resampling) -> FloatArray:
-    """Return, per resample, means of data drawn from `fit` and F of data drawn from `null`."""
+    """Return means of data drawn from `fit` and F of data drawn from `null`, by resample."""
     design = fit.data.design
     noise = _noise(design, options)
     full = noise.data(fit).shifted(fit.means)

@@ -13,14 +13,14 @@ Formulas for the variance of the mean over G clusters are
 .. math:: V_0 = \sum_g r_g^2, \qquad V_1 = \frac{G}{G - 1} V_0, \qquad
           V_2 = \sum_g \frac{r_g^2}{1 - h_g}.                                            \quad (2)
 
-:math:`V_0` is Miller's formula ("cr0"). It is too small with few clusters, because residuals are
-deviations from the estimated mean. :math:`V_1` ("cr1") corrects this bias for clusters of equal
-size; :math:`V_2` ("cr2", Bell and McCaffrey) also corrects it for clusters of unequal size. With
-ten clusters of very unequal size and an intraclass correlation of 0.3, 95 % intervals cover 85 to
-91 % with "cr1" and 92 to 93 % with "cr2". With clusters of equal size, both cover 93 to 94 %.
-Intervals that ignore clusters cover 24 to 86 %. Intervals use Student's t with :math:`G - 1`
-degrees of freedom. A few large clusters may dominate the variance of "cr2", so that its degrees of
-freedom are
+:math:`V_0` is Miller's formula ("cr0"). With few clusters, :math:`V_0` is too small, because
+residuals are deviations from the estimated mean. :math:`V_1` ("cr1") corrects this bias for
+clusters of equal size; :math:`V_2` ("cr2", Bell and McCaffrey) also corrects it for clusters of
+unequal size. With ten clusters of very unequal size and an intraclass correlation of 0.3, 95 %
+intervals cover 85 to 91 % with "cr1" and 92 to 93 % with "cr2". With clusters of equal size,
+intervals with "cr1" or "cr2" cover 93 to 94 %. Intervals that ignore clusters cover 24 to 86 %.
+Intervals use Student's t with :math:`G - 1` degrees of freedom. A few large clusters may dominate
+the variance of "cr2"; the degrees of freedom of "cr2" are therefore
 
 .. math:: \nu = \Big[ \sum_g h_g^2 + \sum_{g \neq k} \frac{h_g^2}{1 - h_g}
                 \frac{h_k^2}{1 - h_k} \Big]^{-1}.                                        \quad (3)

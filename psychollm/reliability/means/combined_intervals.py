@@ -9,7 +9,7 @@ two errors, the interval of a difference is
           \hat\theta_i - \hat\theta_j + \sqrt{b_i^2 + a_j^2 - 2 r b_i a_j}.               \quad (1)
 
 The level of the score intervals is chosen such that all differences are covered simultaneously.
-This level is the pointwise coverage of simultaneous Student's t intervals.
+The chosen level is the pointwise coverage of simultaneous Student's t intervals.
 
 References
 ----------

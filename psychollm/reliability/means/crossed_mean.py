@@ -8,10 +8,10 @@ weights sum to 1. With P people and Q questions, the variance of the estimate is
             = V_P + V_Q - V_{PQ}.                                                        \quad (1)
 
 Here :math:`V_P` is the variance if only people are sampled, :math:`V_Q` is the variance if only
-questions (or clusters of questions) are sampled, and :math:`V_{PQ}` is the part contained in both.
-With the least-squares estimates :math:`\hat a, \hat b, \hat c` of the additive model, :math:`h`
-the proportion of the total weight of a person or a cluster, and :math:`\nu_{PQ} = N - P - Q + 1`
-for N cells,
+questions (or clusters of questions) are sampled, and :math:`V_{PQ}` is the part that :math:`V_P`
+and :math:`V_Q` have in common. With the least-squares estimates :math:`\hat a, \hat b, \hat c` of
+the additive model, :math:`h` the proportion of the total weight of a person or a cluster, and
+:math:`\nu_{PQ} = N - P - Q + 1` for N cells,
 
 .. math:: V_P = \sum_p \frac{1}{1 - h_p} \Big[\sum_q w_{pq} (\hat a_p + \hat c_{pq})\Big]^2, \quad
           V_Q = \sum_q \frac{1}{1 - h_q} \Big[\sum_p w_{pq} (\hat b_q + \hat c_{pq})\Big]^2, \quad
@@ -24,9 +24,9 @@ Satterthwaite's degrees of freedom,
 .. math:: \nu = V^2 \big/ \big(V_P^2 / \nu_P + V_Q^2 / \nu_Q + V_{PQ}^2 / \nu_{PQ}\big). \quad (3)
 
 A small sample rarely includes the most extreme people. If a few people contribute most of
-:math:`V_P`, its estimate is only as precise as an estimate from these people alone. :math:`\nu_P`
-is therefore at most 1.2 times the effective number of people, `telling_clusters`. The factor of
-1.2 was chosen by simulation (``validation/people_coverage.py``).
+:math:`V_P`, the estimate of :math:`V_P` is only as precise as an estimate from these people alone.
+:math:`\nu_P` is therefore at most 1.2 times the effective number of people, `telling_clusters`.
+The factor of 1.2 was chosen by simulation (``validation/people_coverage.py``).
 
 References
 ----------

@@ -2,16 +2,17 @@ r"""Differences of mean scores for many pairs, without a pairs-by-questions arra
 
 If every model answered every question, the residuals in equation (1) of `clustered` are linear in
 the scores. The residuals of a pair are then the differences between the two models' residuals. Let
-:math:`p_{ig}` be the contribution of cluster g to the error of model i. Its square is a term of
-equation (2) of `clustered`. The variances of all pairs follow from one matrix,
+:math:`p_{ig}` be the contribution of cluster g to the error of model i. The square of
+:math:`p_{ig}` is a term of equation (2) of `clustered`. The variances of all pairs follow from one
+matrix,
 
 .. math:: C_{ij} = \sum_g p_{ig} p_{jg}, \qquad
           \operatorname{Var}(\bar s_i - \bar s_j) = C_{ii} + C_{jj} - 2 C_{ij}.           \quad (1)
 
 Simulated errors of pairs are differences of simulated errors of models. If the variance, equation
-(1), is small relative to its terms, it may be a rounding error. Such pairs are computed
-separately, in blocks. If scores are missing, each pair has its own set of questions, so that all
-pairs are computed separately.
+(1), is small relative to its terms, it may be a rounding error. Pairs with such small variances
+are computed separately, in blocks. If scores are missing, each pair has its own set of questions,
+so all pairs are computed separately.
 """
 
 from collections.abc import Callable, Iterator

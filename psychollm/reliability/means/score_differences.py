@@ -1,7 +1,7 @@
 r"""Paired differences of the mean scores of two models on the same questions.
 
-The difficulty of a question affects both models, so that the scores are correlated. The variance
-of the mean of :math:`d_q = s_{qA} - s_{qB}` is therefore smaller than with independent scores:
+The difficulty of a question affects both models, so the scores are correlated. The variance of the
+mean of :math:`d_q = s_{qA} - s_{qB}` is therefore smaller than with independent scores:
 
 .. math:: \operatorname{Var}(\bar d) = \operatorname{Var}(\bar s_A) + \operatorname{Var}(\bar s_B)
           - 2 \operatorname{Cov}(\bar s_A, \bar s_B).                                     \quad (1)
@@ -19,11 +19,11 @@ g to the error of pair p, and :math:`\varepsilon_g` independent standard normal 
 errors :math:`\sum_g \varepsilon_g r_{pg}` have the variances and covariances of the estimates.
 Simultaneous intervals ("max_t") are based on the distribution of the largest standardised error.
 
-If all T strata of questions (for example, tasks) have equal weight, the mean is
-:math:`\frac{1}{T} \sum_t \bar s_t`, and stratum t contains :math:`n_t` questions. Strata are
-fixed, so that only the sampling of questions within strata contributes to the error. Residuals are
-deviations from :math:`\bar s_t`, and :math:`\sqrt{n_t / (n_t - 1)}` replaces the correction factor
-for the mean of all questions.
+If all T strata of questions (for example, tasks) have equal weight, the mean is :math:`\frac{1}{T}
+\sum_t \bar s_t`, and stratum t contains :math:`n_t` questions. Strata are fixed, so only the
+sampling of questions within strata contributes to the error. Residuals are deviations from
+:math:`\bar s_t`, and :math:`\sqrt{n_t / (n_t - 1)}` replaces the correction factor for the mean of
+all questions.
 
 The unit of replication is the question, or the cluster if clusters are given. McNemar's test
 assumes independent questions, and is NaN if a cluster contains several questions.

@@ -84,10 +84,10 @@ def set_difference(
 
     Notes
     -----
-    Prefer `rate_contrast` for scores inside [0, 1]. Its intervals are also valid for
-    means near 0 and 1, where Student's t intervals are not. `rate_contrast` accepts repeated runs
-    and several types of questions, and its resamples allow comparisons between models. Use
-    `set_difference` for other scores, or if few clusters have questions of both sets.
+    Prefer `rate_contrast` for scores inside [0, 1]. The intervals of `rate_contrast` are also
+    valid for means near 0 and 1, where Student's t intervals are not. `rate_contrast` accepts
+    repeated runs and several types of questions, and its resamples allow comparisons between
+    models. Use `set_difference` for other scores, or if few clusters have questions of both sets.
 
     Examples
     --------

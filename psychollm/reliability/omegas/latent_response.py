@@ -2,7 +2,7 @@ r"""Reliability of a sum of ordinal scores, computed under latent normal variabl
 
 Each item i has a latent response that has the correlation :math:`\lambda_i` with the factor.
 Thresholds divide the latent response into scores. Two parallel forms have only the factor in
-common, so that latent responses of different forms have correlations :math:`\lambda_i \lambda_j`.
+common, so latent responses of different forms have correlations :math:`\lambda_i \lambda_j`.
 `kernels.ordinal_covariance` computes covariances of scores from latent correlations. Green and
 Yang's omega is the covariance of the total scores of two forms, divided by the variance of one
 total score,
@@ -18,7 +18,8 @@ is
           \alpha_y = \frac{k}{k - 1} \Big(1 - \frac{k}{\sum_{ij} r_{ij}}\Big), \qquad
           \text{AVE} = \frac1k \sum_i \lambda_i^2.                                        \quad (2)
 
-This reliability is higher than omega, and does not apply to any observed score.
+The reliability of the latent responses is higher than omega, and does not apply to any observed
+score.
 
 References
 ----------

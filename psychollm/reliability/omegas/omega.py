@@ -349,7 +349,7 @@ def _of_scores(
     short = len(table.respondents) < below[0].size
 
     def packed(counts: FloatArray) -> FloatArray:
-        """Return each resample's correlations below the diagonal and mask of items that vary."""
+        """Return correlations below the diagonal and a mask of varying items, by resample."""
         drawn = [_in_place(centred, row[scale.respondent]) for row in counts]
         return np.stack([np.concatenate([matrix[below], vary]) for matrix, vary in drawn])
 

@@ -154,8 +154,8 @@ def agreement(
         answers, "score" is the Wilson interval. For the other coefficients, it is a score interval
         with a jackknife variance.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models use the same resamples, so that differences
-        are paired.
+        Number of resamples of questions. All models use the same resamples, so differences are
+        paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -164,13 +164,13 @@ def agreement(
     Returns
     -------
     Agreement
-        Questions with only one rating are omitted even from chance agreement, where Gwet's
-        software includes them. All coefficients are NaN with a reason if no question was rated
-        twice. Fleiss' kappa and Krippendorff's alpha are also NaN if only one value occurs. A flag
-        marks intervals of Fleiss' kappa and Krippendorff's alpha that may be too short. The flag
-        is set if fewer than ten questions (twenty for graded distances) have an answer that
-        differs from the most frequent answer. For graded distances the flag is also set if runs
-        disagree on fewer than ten questions.
+        Questions with only one rating are omitted from all computations; Gwet's software uses such
+        questions to compute chance agreement. All coefficients are NaN with a reason if no
+        question was rated twice. Fleiss' kappa and Krippendorff's alpha are also NaN if only one
+        value occurs. A flag marks intervals of Fleiss' kappa and Krippendorff's alpha that may be
+        too short. The flag is set if fewer than ten questions (twenty for graded distances) have
+        an answer that differs from the most frequent answer. For graded distances the flag is also
+        set if runs disagree on fewer than ten questions.
 
     Raises
     ------
@@ -250,8 +250,8 @@ def percent_agreement(
         Interval method. The default, "score", is also valid near perfect agreement, where the
         other intervals are too short. "score" is the Wilson interval.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models use the same resamples, so that differences
-        are paired.
+        Number of resamples of questions. All models use the same resamples, so differences are
+        paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -310,8 +310,8 @@ def fleiss_kappa(
         Interval method. The default, "score", is also valid near perfect agreement, where the
         other intervals are too short. "score" is a score interval with a jackknife variance.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models use the same resamples, so that differences
-        are paired.
+        Number of resamples of questions. All models use the same resamples, so differences are
+        paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -377,8 +377,8 @@ def gwet_ac1(
         Interval method. The default, "score", is also valid near perfect agreement, where the
         other intervals are too short. "score" is a score interval with a jackknife variance.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models use the same resamples, so that differences
-        are paired.
+        Number of resamples of questions. All models use the same resamples, so differences are
+        paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -448,8 +448,8 @@ def krippendorff_alpha(
         Interval method. The default, "score", is also valid near perfect agreement, where the
         other intervals are too short. "score" is a score interval with a jackknife variance.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models use the same resamples, so that differences
-        are paired.
+        Number of resamples of questions. All models use the same resamples, so differences are
+        paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None

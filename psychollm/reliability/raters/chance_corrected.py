@@ -20,7 +20,7 @@ The squared distances between categories are
           \left(\frac{v_c - v_k}{v_c + v_k}\right)^2 & \text{ratio.} \end{cases}          \quad (3)
 
 For the interval distance, the denominator in equation (2) is :math:`2 N \sum_c N_c (v_c - \bar
-v)^2`. For the ordinal distance, the denominator has midranks instead of values; the mean of the
+v)^2`. For the ordinal distance, midranks replace the values in the denominator; the mean of the
 midranks is N/2.
 
 The coefficients depend only on the number of ratings of each category for each question. With
@@ -35,8 +35,7 @@ disagreement of a question is
 .. math:: d_u = \frac{1}{m_u - 1} \sum_{c, k} n_{uc} n_{uk} \delta^2_{ck}.                \quad (5)
 
 For the nominal distance, the disagreement is :math:`m_u (1 - a_u)`. A resample changes only the
-counts of questions, so that every coefficient is computed from weighted sums of equations (4) and
-(5).
+counts of questions, so every coefficient is computed from weighted sums of equations (4) and (5).
 """
 
 from collections.abc import Callable

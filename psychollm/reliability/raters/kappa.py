@@ -94,14 +94,14 @@ def cohen_kappa(
         resample whole clusters.
     interval : {"posterior", "score", "asymptotic", "bca", "percentile"}
         Interval method. "posterior" uses the posterior distribution of the proportions of answer
-        pairs, under a uniform Dirichlet prior that counts as much as two questions. The coverage
-        of "posterior" is also correct with few questions and rare answers. With clusters,
-        "posterior" is replaced by "score", the score interval of `agreement`. "asymptotic" uses
-        equation (2) with normal quantiles, clipped to [-1, 1]; it does not support clusters, and
-        has zero length at perfect agreement.
+        pairs, under a uniform Dirichlet prior with the weight of two questions. The coverage of
+        "posterior" is also correct with few questions and rare answers. With clusters, "posterior"
+        is replaced by "score", the score interval of `agreement`. "asymptotic" uses equation (2)
+        with normal quantiles, clipped to [-1, 1]; it does not support clusters, and has zero
+        length at perfect agreement.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models use the same resamples, so that differences
-        are paired.
+        Number of resamples of questions. All models use the same resamples, so differences are
+        paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None

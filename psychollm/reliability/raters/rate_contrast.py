@@ -101,8 +101,8 @@ def rate_contrast(
         Cluster of each question. The interval is computed by equation (3) if a cluster has
         questions of several types, and by equation (1) otherwise.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models use the same resamples, so that differences
-        are paired. Without clusters, questions are resampled within each type.
+        Number of resamples of questions. All models use the same resamples, so differences are
+        paired. Without clusters, questions are resampled within each type.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -228,7 +228,7 @@ def _estimate(
 def _coded(
     kinds: Any, weights: Mapping[Any, float], questions: Labels
 ) -> tuple[IntArray, FloatArray]:
-    """Return the index of each question's type in the array of weights, and this array."""
+    """Return the index of each question's type in the weights, and the array of weights."""
     values = np.array(list(weights.values()), dtype=np.float64)
     size = np.abs(values[values != 0.0])
     if not values.size or not ((size >= 1e-100) & (size <= 1e100)).all():

@@ -1,8 +1,8 @@
 r"""Proportions of all answer categories with simultaneous intervals.
 
 Goodman's simultaneous intervals of k proportions are Wilson intervals at the level :math:`1 - (1 -
-\text{level}) / k`. Answers to the same question in several runs are dependent, so that the
-interval of each proportion uses its effective number of answers
+\text{level}) / k`. Answers to the same question in several runs are dependent, so the interval of
+each proportion uses its effective number of answers
 (`psychollm.reliability.raters.score_interval`). With one run, the effective number is the number
 of answers, and the intervals are Goodman intervals.
 

@@ -1,6 +1,6 @@
 """Scores on the same questions in several runs: totals, pooled rate and majority-vote rate.
 
-Answers to the same question in several runs are dependent, so that the question is the unit of
+Answers to the same question in several runs are dependent, so the question is the unit of
 replication. A rate over questions and runs has a Wilson interval for the effective number of
 answers (`psychollm.reliability.raters.score_interval`). The effective number ranges from the
 number of questions, if runs always agree, to the number of answers, if runs are independent.
@@ -103,8 +103,8 @@ def retest(
         Cluster of each question, such as its passage; the jackknife and the bootstrap omit or
         resample whole clusters.
     bootstrap : int or Bootstrap
-        Number of resamples of questions. All models use the same resamples, so that differences
-        are paired.
+        Number of resamples of questions. All models use the same resamples, so differences are
+        paired.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None

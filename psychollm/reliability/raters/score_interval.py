@@ -1,9 +1,9 @@
 r"""Score intervals, valid even near one, of proportions and of chance-corrected agreement.
 
 Runs of a model often agree on nearly all questions, for example on 29 of 30. Wald, percentile and
-BCa intervals are invalid near perfect agreement; for example, they have zero length in samples
-without disagreement. Score intervals use the variance at the hypothesised value instead of at the
-estimate.
+BCa intervals are invalid near perfect agreement; for example, these intervals have zero length in
+samples without disagreement. Score intervals use the variance at the hypothesised value instead of
+at the estimate.
 
 *Proportions.* If :math:`h_u` of the :math:`m_u` answers to question u are hits, the proportion is
 :math:`p = \sum h_u / \sum m_u`. Answers to the same question are dependent, as are questions in
@@ -16,8 +16,8 @@ The interval is the Wilson interval for n* trials (Korn and Graubard, 1998; Fran
 and Slud, 2019). With one answer per question, n* is the number of answers.
 
 *Agreement beyond chance.* A coefficient of agreement is :math:`1 - D`, where D is the ratio of
-observed to expected disagreement. Near perfect agreement, D is a sum over rare events. Its value
-is assumed to be between zero and two. With v the jackknife variance of D, the bounds
+observed to expected disagreement. Near perfect agreement, D is a sum over rare events. The value
+of D is assumed to be between zero and two. With v the jackknife variance of D, the bounds
 :math:`\delta` are the bounds of the Wilson interval for D / 2,
 
 .. math:: (D - \delta)^2 = t^2 v\, \frac{\delta (2 - \delta)}{D (2 - D)}.                 \quad (2)

@@ -12,7 +12,7 @@ all items and respondents differ. Items with a negative item-rest correlation ar
 reversed only if their key in `keys` is -1.
 
 Alpha of a matrix of polychoric correlations is ordinal alpha, the consistency of the latent normal
-variables. It is higher than the consistency of the observed answers.
+variables. Ordinal alpha is higher than the consistency of the observed answers.
 
 References
 ----------
@@ -155,7 +155,7 @@ def consistency(
         whole respondents, and `of_means` is the reliability of respondents' means.
     by : array_like (rows,), optional
         Condition of each row; the result has one value per condition. All conditions use the same
-        resamples of respondents, so that ``alpha.difference("a", "b")`` is paired.
+        resamples of respondents, so ``alpha.difference("a", "b")`` is paired.
     keys : array_like (items,) or mapping, optional
         Sign of each item: -1 reverses the item, 1 leaves it unchanged. By default no item is
         reversed.
@@ -166,10 +166,10 @@ def consistency(
         Interval of alpha. "feldt", the default, is exact for normal, tau-equivalent items.
         "duhachek" is a large-sample interval for normal items that does not assume
         tau-equivalence. "jackknife" (on the scale log(1 - alpha)) and "bootstrap" (BCa) assume no
-        distribution. They are preferable for skewed items and many respondents. If respondents
-        have several rows, only "jackknife" and "bootstrap" are valid, and "jackknife" is the
-        default. Coefficients other than alpha have jackknife intervals, or bootstrap intervals if
-        "bootstrap" is chosen.
+        distribution. These two methods are preferable for skewed items and many respondents. If
+        respondents have several rows, only "jackknife" and "bootstrap" are valid, and "jackknife"
+        is the default. Coefficients other than alpha have jackknife intervals, or bootstrap
+        intervals if "bootstrap" is chosen.
     bootstrap : int or Bootstrap
         Number of resamples of respondents, used by `Estimate.difference`; 0 disables resampling.
     level : float
@@ -249,7 +249,7 @@ def alpha(
         whole respondents, and `of_means` is the reliability of respondents' means.
     by : array_like (rows,), optional
         Condition of each row; the result has one value per condition. All conditions use the same
-        resamples of respondents, so that ``alpha.difference("a", "b")`` is paired.
+        resamples of respondents, so ``alpha.difference("a", "b")`` is paired.
     keys : array_like (items,) or mapping, optional
         Sign of each item: -1 reverses the item, 1 leaves it unchanged. By default no item is
         reversed.

@@ -58,7 +58,7 @@ def kr20(
         whole respondents, and `of_means` is the reliability of respondents' means.
     by : array_like (rows,), optional
         Condition of each row; the result has one value per condition. All conditions use the same
-        resamples of respondents, so that ``alpha.difference("a", "b")`` is paired.
+        resamples of respondents, so ``alpha.difference("a", "b")`` is paired.
     missing : {"pairwise", "listwise"}
         "pairwise" computes each covariance from the rows with scores on both items. "listwise"
         omits all rows with a missing score.
@@ -66,10 +66,10 @@ def kr20(
         Interval of alpha. "feldt", the default, is exact for normal, tau-equivalent items.
         "duhachek" is a large-sample interval for normal items that does not assume
         tau-equivalence. "jackknife" (on the scale log(1 - alpha)) and "bootstrap" (BCa) assume no
-        distribution. They are preferable for skewed items and many respondents. If respondents
-        have several rows, only "jackknife" and "bootstrap" are valid, and "jackknife" is the
-        default. Coefficients other than alpha have jackknife intervals, or bootstrap intervals if
-        "bootstrap" is chosen.
+        distribution. These two methods are preferable for skewed items and many respondents. If
+        respondents have several rows, only "jackknife" and "bootstrap" are valid, and "jackknife"
+        is the default. Coefficients other than alpha have jackknife intervals, or bootstrap
+        intervals if "bootstrap" is chosen.
     bootstrap : int or Bootstrap
         Number of resamples of respondents, used by `Estimate.difference`; 0 disables resampling.
     level : float
@@ -129,7 +129,7 @@ def kr21(
         whole respondents, and `of_means` is the reliability of respondents' means.
     by : array_like (rows,), optional
         Condition of each row; the result has one value per condition. All conditions use the same
-        resamples of respondents, so that ``alpha.difference("a", "b")`` is paired.
+        resamples of respondents, so ``alpha.difference("a", "b")`` is paired.
     bootstrap : int or Bootstrap
         Number of resamples of respondents, used by `Estimate.difference`; 0 disables resampling.
     level : float

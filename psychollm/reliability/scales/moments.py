@@ -7,9 +7,9 @@ resampling counts :math:`w_i` of rows, all coefficients of internal consistency 
           \sum_j c_j = s_T^2, \quad
           \sum_{jk} r_{jk} = \operatorname{var}\Big(\sum_j x_j / s_j\Big).               \quad (1)
 
-The moments, equation (1), are sums over rows and require no items-by-items matrix, so that the
-cost is proportional to the number of answers. If scores are missing, each covariance is computed
-from the rows with scores on both items,
+The moments, equation (1), are sums over rows and require no items-by-items matrix, so the cost is
+proportional to the number of answers. If scores are missing, each covariance is computed from the
+rows with scores on both items,
 
 .. math:: c_{jk} = \frac{1}{n_{jk} - 1} \Big(\sum w x_j x_k
                    - \frac{\sum w x_j \sum w x_k}{n_{jk}}\Big).                          \quad (2)

@@ -102,7 +102,7 @@ def mean_coefficient(matrix: FloatArray) -> float:
 
 
 def improved(matrix: FloatArray, signs: FloatArray, *, highest: bool) -> FloatArray:
-    """Return a split whose coefficient no exchange of two items increases (or decreases)."""
+    """Exchange pairs of items until no exchange increases (or decreases) the coefficient."""
     better = signs.copy()
     exchange(matrix, better, 1.0 if highest else -1.0)
     return better
