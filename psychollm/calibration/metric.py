@@ -112,8 +112,9 @@ class Metric:
     outputs : tuple of Output, optional
         Description of each statistic in panels; the default is its name.
     analytic, method, robust, robust_method, prepare, carried, bounds, rank
-        Fields of built-in metrics only. They give closed forms of standard errors and intervals,
-        and their names; values shared by resamples; columns for bounds; and the panel position.
+        Fields of built-in metrics only. These fields contain closed forms of standard errors and
+        intervals, the names of the closed forms, values that all resamples share, columns for
+        bounds, and the position in a panel.
 
     Examples
     --------

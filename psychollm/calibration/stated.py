@@ -121,7 +121,7 @@ ORDER = parameter(
 
 
 def seem_swapped(confidence: FloatArray, correctness: FloatArray) -> bool:
-    """Return whether confidence holds only 0 and 1, and correctness values between them."""
+    """Return whether confidence is always 0 or 1, but correctness is not."""
     # Confidence in words (yes or no) and the proportion of correct answers in several samples look
     # the same. So this is an error only where correctness must be 0 or 1.
     whole = np.unique(confidence[np.isfinite(confidence)]).tolist() == [0.0, 1.0]
@@ -129,7 +129,7 @@ def seem_swapped(confidence: FloatArray, correctness: FloatArray) -> bool:
 
 
 def check_order(confidence: Any, correctness: Any, names: tuple[str, str]) -> None:
-    """Raise `CodeError` if the two tables seem to be swapped, where correctness must be 0 or 1."""
+    """Raise `CodeError` if confidence and binary correctness seem to be swapped."""
     first = second = np.zeros(0)
     with suppress(InputError):
         first, second = (

@@ -142,7 +142,7 @@ def _logistic_projected(codes: IntArray, curve: FloatArray, nodes: FloatArray) -
 def _projections(
     problem: Problem, parameters: FloatArray, grid: Grid, negligible: float
 ) -> Iterator[Terms]:
-    """Yield mean and projected score vectors by group of patterns, times the root of frequency."""
+    """Yield mean and projected scores by group of patterns, scaled by the root of frequency."""
     patterns, logistic_items = problem.patterns, problem.family.exponential
     if logistic_items:
         table = logistic(linear(parameters, grid.nodes))[0]
@@ -278,7 +278,7 @@ def _batches(
 def _factors(
     problem: Problem, parameters: FloatArray, grid: Grid, negligible: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return V (Jp, r) and mean scores (Jp, U), both times the square root of frequency."""
+    """Return V (Jp, r) and mean scores (Jp, U), scaled by the square root of frequency."""
     columns, means = [], []
     for mean, terms in _projections(problem, parameters, grid, negligible):
         means.append(mean)

@@ -5,8 +5,8 @@ A respondent of ability :math:`\theta \sim N(0, 1)` answers item j with yes with
 .. math:: P_j(\theta) = g_j + (u_j - g_j)\,F(a_j \theta + d_j),                       \quad (1)
 
 with answers independent given the ability, which is integrated out. The function F is logistic or
-normal. Rasch and 1PL models have one common slope; in the Rasch model it is 1, and the SD of
-abilities is free. The 2PL has no asymptotes, the 3PL has the lower asymptote g, and the 4PL has
+normal. Rasch and 1PL models have one common slope; in the Rasch model this slope is 1, and the SD
+of abilities is free. The 2PL has no asymptotes, the 3PL has the lower asymptote g, and the 4PL has
 both asymptotes.
 
 Either questions or models can be the items. If questions are the items, slopes show which
@@ -326,7 +326,7 @@ def fit_answers(
     steps: Steps | None = None,
     weights: FloatArray | None = None,
 ) -> IRTFit:
-    """Fit each item's model to oriented answers, starting optionally from a previous fit."""
+    """Fit each item's model to oriented answers, optionally starting from a previous fit."""
     # If `standard_errors` is None, the final curvature is not computed.
     reasons = answers.reasons()
     keep = np.array([not reason for reason in reasons])
@@ -408,7 +408,7 @@ def _family(
 def _check_answers(
     table: Responses, answers: Oriented, models: Sequence[Model], link: Link
 ) -> None:
-    """Raise an error if answers or link do not suit the models, or one respondent is given."""
+    """Raise an error for unsuitable answers or links, or for a single respondent."""
     if len(answers.respondents) < 2:
         msg = (
             f"responses: respondents={answers.reading!r} leaves one respondent: a distribution of "

@@ -73,7 +73,7 @@ class LogSlopes(Coordinates):
         return coordinates
 
     def _length(self, slope: FloatArray) -> FloatArray:
-        """Return the square root in equation (1); it is also the derivative of slope a by u."""
+        """Return the square root in equation (1), the derivative of slope a with respect to u."""
         return np.sqrt(slope**2 + self.kappa**2)
 
     def _easiness(self, coordinates: FloatArray) -> FloatArray:
@@ -135,8 +135,9 @@ def points_and_roots(
 def turns(there: FloatArray, linear: FloatArray, here: FloatArray) -> FloatArray:
     """Return derivatives (J, q, q) of new coordinates with respect to old coordinates.
 
-    The parameters change by the linear map `linear`. `here` and `there` (J, q, q) are derivatives
-    of parameters with respect to coordinates before and after this change.
+    The matrices `linear` contain the derivatives of new parameters with respect to old parameters.
+    The matrices `here` and `there` (J, q, q) contain the derivatives of parameters with respect to
+    coordinates, for the old and the new parameters.
     """
     turn = np.empty(there.shape)
     every = (there, np.broadcast_to(linear, there.shape), here)

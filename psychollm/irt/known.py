@@ -66,8 +66,8 @@ def known_items(
     Raises
     ------
     OptionError
-        If a parameter is not finite, asymptotes are not probabilities with `guessing` below
-        `upper`, or an option does not exist.
+        If a parameter is not finite, if asymptotes are not probabilities with `guessing` below
+        `upper`, or if an option does not exist.
     ShapeError
         If the shapes do not match.
 

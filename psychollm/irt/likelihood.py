@@ -112,7 +112,7 @@ def narrowest_posterior(family: Family, parameters: FloatArray) -> float:
 
 
 def grid_for(family: Family, parameters: FloatArray, fineness: float = FINE) -> Grid:
-    """Return a grid with a spacing of at most `fineness` times the narrowest posterior."""
+    """Return a grid with a spacing of at most `fineness` SDs of the narrowest posterior."""
     sd = narrowest_posterior(family, parameters)
     low = MIN_NODES if fineness <= FINE else MIN_COARSE
     wanted = np.ceil(2.0 * HALF_RANGE / (fineness * sd)) + 1.0

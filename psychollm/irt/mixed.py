@@ -239,7 +239,10 @@ class Mixed(Family):
         return table
 
     def _by_step(self, parts: Iterable[tuple[Member, FloatArray]]) -> FloatArray:
-        """Combine the members' step values; a step's column is its higher category (J, C - 1)."""
+        """Combine the members' step values into a table (J, C - 1).
+
+        The column of a step is given by the higher of its two answer categories.
+        """
         table = np.full((self.n_items, self.n_categories - 1), np.nan)
         for member, values in parts:
             table[np.ix_(member.items, member.codes[1:] - 1)] = values

@@ -176,7 +176,10 @@ AnySettled: TypeAlias = Settled[ItemCurves, Any]
 def kinds_of(
     family: Family, whole: Family, items: int, priors: ItemPopulation
 ) -> list[Kind[ItemCurves]]:
-    """Return items by item model; `family` has the observed answers, `whole` all answers."""
+    """Return items by item model.
+
+    The family `family` contains the observed answers, and `whole` contains all possible answers.
+    """
     members = [(whole, np.arange(items))]
     if isinstance(whole, Mixed):
         members = [(member.family, member.items) for member in whole.members]

@@ -64,7 +64,7 @@ def of_one_ability(fit: IRTFit | ConditionalRasch, responses: ResponsesLike) -> 
 
 
 def _standard(known: Abilities, unit: float) -> tuple[FloatArray, FloatArray]:
-    """Return abilities and standard errors in population SDs; missing pairs become 0 and 1."""
+    """Return abilities and standard errors in population SDs; 0 and 1 where missing."""
     missing = ~np.isfinite(known.ability)
     mean = np.where(missing, 0.0, known.ability / unit)
     return mean, np.where(missing, 1.0, known.se / unit)

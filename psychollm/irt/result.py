@@ -80,8 +80,8 @@ class IRTFit(Expects, Result):
         member), and weight of each respondent; empty if the fit has no families.
     alike : tuple of tuples of labels
         Groups of respondents with significantly correlated residuals, in fits without families.
-        The residual correlations within such groups are at least .15, with a family-wise error
-        rate of 1 % over all pairs.
+        Each group consists of respondents that are linked by residual correlations of at least
+        .15; the family-wise error rate over all pairs is 1 %.
     convergence : Convergence
         Convergence status; `objective` includes the priors.
     """

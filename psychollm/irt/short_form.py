@@ -139,7 +139,7 @@ class ShortForm(Result):
         Raises
         ------
         LabelError
-            If selected items are not among the answers.
+            If the answers do not include all selected items.
         ShapeError
             If answers are missing, or their number differs from the number of items.
         CodeError

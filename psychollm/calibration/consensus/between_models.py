@@ -2,18 +2,18 @@ r"""Association of mean confidence with accuracy across models.
 
 Ordinary least squares regresses the models' yes rates on their accuracies, and the accuracies on
 the yes rates, with exact t and F distributions. The observations of this regression are the
-models, not the questions. The F statistic, equation (1), tests agreement with the line y = x *on
-average*, at every accuracy.
+models, not the questions. The F statistic, equation (1), tests whether models of any given
+accuracy agree with the line y = x *on average*.
 
 .. math:: F = \frac{(S_0 - S_1)/2}{S_1/(k - 2)} \sim F_{2,\,k-2}.                        \quad (1)
 
 Here k is the number of models, :math:`S_0 = \sum (y - x)^2`, and :math:`S_1` is the residual sum
 of squares of the fitted line. The error variance is the variance of the models about the fitted
 line. If models scatter evenly above and below y = x, they therefore agree with this line on
-average. A second test asks whether *every* model answers yes as often as it is correct. For each
-model, McNemar's exact test compares false positives with false negatives. With clusters or
-fractional correctness, a t test is used instead. The overall p-value is k times the smallest
-p-value of the k models (Bonferroni).
+average. The hypothesis of a second test is that *every* model answers yes as often as it is
+correct. For each model, McNemar's exact test compares false positives with false negatives. With
+clusters or fractional correctness, a t test is used instead. The overall p-value is k times the
+smallest p-value of the k models (Bonferroni).
 
 Spearman's rank correlation is reported with Bonett and Wright's interval and a permutation
 p-value, which is exact for up to eight models.

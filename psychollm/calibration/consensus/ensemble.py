@@ -44,7 +44,7 @@ _VOTE, _SINGLE, _VOTE_CUT = range(3)
 
 
 def _chosen(found: "EnsembleGain", half: int) -> "pd.Series[Any]":
-    """Return the label of the single model that was evaluated on one half, or None, by model."""
+    """Return, by model, the label of the single model evaluated on one half, or None."""
     import pandas as pd
 
     labels = [None if model < 0 else found.labels[model] for model in found.chosen[half]]

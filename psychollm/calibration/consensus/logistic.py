@@ -133,7 +133,10 @@ class _Problem:
         return None
 
     def is_recession(self, step: FloatArray) -> bool:
-        """Return whether a step reduces no observation's likelihood (Albert & Anderson, 1984)."""
+        """Return whether a step keeps or raises the likelihood of every observation.
+
+        Such a step is a direction of recession (Albert & Anderson, 1984).
+        """
         # Such a step exists only if there is no finite maximum. Newton's steps then converge to
         # its direction within a few iterations.
         gain = np.where(self.outcome > 0, 1.0, -1.0) * (self.design @ step)

@@ -257,7 +257,10 @@ def _share(event: Any, defined: Any) -> FloatArray:
 
 
 def _win_share(score: FloatArray) -> FloatArray:
-    """Return the proportion of resamples in which each model is best; ties share a resample."""
+    """Return the proportion of resamples in which each model is best.
+
+    Tied models count as equal fractions of a resample.
+    """
     filled = np.where(score > 0, score, 0.0)
     best = (filled == filled.max(axis=1, keepdims=True)) & (filled > 0)
     among = np.maximum(best.sum(axis=1, keepdims=True), 1)

@@ -14,20 +14,20 @@ tau-b. The other statistics are two average precisions and the correlation of sc
 correctness. For the average precision, correct answers are retrieved from the highest score down,
 or wrong answers from the lowest score up; tied answers are retrieved together.
 
-The seven statistics do not change if each answer is counted twice. From the derivatives of the
-statistics with respect to the numbers of answers, `psychollm.calibration.influence` computes
-standard errors and intervals. For gamma, the derivatives give Goodman and Kruskal's standard
-error. For independent answers, DeLong's variance is used for the area and d; it differs from the
-derivative-based variance by terms of order 1/n. DeLong's variance is :math:`s^2(V^+)/C +
-s^2(V^-)/W`. Here :math:`V^+_i = (W_{<} + W_{=}/2) / W` is the placement of a correct answer among
-the wrong answers, and :math:`V^-_i` is the analogous placement of a wrong answer among the correct
-answers.
+The seven statistics do not change if each answer is counted twice.
+`psychollm.calibration.influence` computes standard errors and intervals from the derivatives of
+the statistics with respect to the numbers of answers. For gamma, the derivatives give Goodman and
+Kruskal's standard error. For independent answers, DeLong's variance is used for the area and d; it
+differs from the derivative-based variance by terms of order 1/n. DeLong's variance is
+:math:`s^2(V^+)/C + s^2(V^-)/W`. Here :math:`V^+_i = (W_{<} + W_{=}/2) / W` is the placement of a
+correct answer among the wrong answers, and :math:`V^-_i` is the analogous placement of a wrong
+answer among the correct answers.
 
 At values of 0, 1 or -1, the estimated variance of a statistic is zero. For these values, the
 Wilson interval with min(C, W) trials is used. This interval is conservative, because the variance
 of A is at most A (1 - A) / min(C, W) (Birnbaum and Klose). In simulations with 50, 200 and 1,000
-answers, 95 % intervals covered the true value in 93 to 96 % of data sets. Only an average
-precision near one (.97) had a lower coverage, of 90 % with 50 answers.
+answers, 95 % intervals covered the true value in 93 to 96 % of data sets. Coverage was lower only
+for an average precision near one (.97): 90 % with 50 answers.
 
 References
 ----------

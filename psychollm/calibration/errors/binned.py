@@ -275,7 +275,10 @@ def _shared(tally: Tally, binning: Binning, norm: Norm) -> _Shared:
 
 
 def _computed(shared: _Shared, correct: FloatArray, wrong: FloatArray) -> FloatArray:
-    """Return each resample's error, for l2 also the debiased error, and norms for intervals."""
+    """Return the errors of resamples, debiased errors, and the norms for intervals.
+
+    Debiased errors are returned only for the norm "l2".
+    """
     gap, size, hits = _sums(shared.values, shared.bins, correct, wrong)
     outputs = 2 if shared.norm == "l2" else 1
     out = np.empty((len(correct), outputs + shared.scale.size))

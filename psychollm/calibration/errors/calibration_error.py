@@ -20,14 +20,15 @@ equation (1). The lower bound is zero if T does not exceed the noise. The :math:
 T is the median of equation (1) is the *corrected* error, which is median-unbiased.
 
 If a sample has smaller gaps than expected under calibration, the interval could be empty or
-contain only zero. The upper bound is therefore never below that of a hypothetical sample whose
-error equals the mean under calibration, similar to the power-constrained limits of Cowan et al.
+contain only zero. The upper bound is therefore never below the upper bound of a hypothetical
+sample whose error equals the mean under calibration. The power-constrained limits of Cowan et al.
+are similar.
 
 Comparisons require draws of the corrected error. The draws are points of the confidence
-distribution of the corrected error. Let u be the relative rank of a resample's error. Its point is
-the error :math:`\theta` for which a proportion u of samples has a larger error than this sample.
-The percentiles of the draws form the interval, and the draws preserve the correlation between
-models.
+distribution of the corrected error. Let u be the relative rank of a resample's error. The draw for
+this resample is the error :math:`\theta` for which a proportion u of samples has a larger error
+than the observed sample. The percentiles of the draws form the interval, and the draws preserve
+the correlation between models.
 
 Coverage is approximate because the direction c is estimated.
 

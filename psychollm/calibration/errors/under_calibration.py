@@ -21,8 +21,7 @@ the null hypothesis; Cameron, Gelbach and Miller). Mammen's two points have mean
 and third moment one; the third moment preserves the skewness of cluster totals. At a nominal level
 of 5 %, the test rejects 1 to 7 % of calibrated models; the percentage is lowest with few clusters.
 With random signs instead of Mammen's two points, the test rejects 6 to 9 % of calibrated models.
-No p-value is returned if the effective number of clusters is smaller than with five clusters of
-equal size.
+No p-value is returned if the clusters are equivalent to fewer than five clusters of equal size.
 
 References
 ----------

@@ -323,7 +323,7 @@ def confidence_gate(
     Raises
     ------
     OptionError
-        If `at_most` is not inside (0, 1), or `certainty` not inside (.5, 1).
+        If `at_most` is not inside (0, 1), or `certainty` is not inside (.5, 1).
     ShapeError, LabelError
         If confidence, correctness, groups or clusters do not match.
     CodeError

@@ -175,7 +175,7 @@ class CalibrationPanel(Study, Result):
         ----------
         n_draws : int, optional
             Number of data sets simulated under calibration, for bands and p-values. By default
-            1,000 data sets are simulated, and more for more than ten models.
+            1,000 data sets are simulated, or more if there are more than ten models.
         rng : Generator, int or None
             Random generator or seed. The default is a fixed seed, so that a panel always has the
             same curves.

@@ -112,7 +112,7 @@ def spiegelhalter(
     clusters : array_like (questions,), optional
         Cluster of each question. With clusters, the variance is computed from cluster sums, and z
         is compared with Student's t. The degrees of freedom are the effective number of clusters
-        minus one. The p-value is NaN if the effective number is smaller than with five clusters of
+        minus one. The p-value is NaN if the clusters are equivalent to fewer than five clusters of
         equal size.
     weights : array_like (questions,), optional
         Weight of each question; the variance is computed from the weighted terms.

@@ -6,9 +6,10 @@ of m answers with w errors, and let s = w/m. The contribution of the group to n 
 
 .. math:: f = (E - N s)\,(H_{N+m} - H_N) + w.                                           \quad (1)
 
-An additional answer in an earlier group increases N, and also E if it is an error. An additional
-answer in the group increases m, and also w if it is an error. The derivatives of f contain the
-trigamma function :math:`\psi_1`, which is the derivative of harmonic numbers.
+An additional answer in an earlier group increases N, and an additional error increases E as well.
+An additional answer in the group increases m, and an additional error increases w as well. The
+derivatives of f contain the trigamma function :math:`\psi_1`, which is the derivative of harmonic
+numbers.
 
 .. math:: \frac{\partial f}{\partial E} = H_{N+m} - H_N, \qquad
           \frac{\partial f}{\partial N} = -s (H_{N+m} - H_N)
@@ -19,9 +20,9 @@ trigamma function :math:`\psi_1`, which is the derivative of harmonic numbers.
               + (E - N s)\, \psi_1(N+m+1).                                              \quad (3)
 
 Intervals of AURC and AUGRC are computed on the scale of log odds, and intervals of the excesses on
-the log scale. For a perfect order, the upper bound of the excess is twice Wilson's upper bound of
-the proportion of discordant pairs. The unit is the excess of a random order. Without errors, the
-upper bound of AURC is the upper bound of the error rate. In simulations with 50, 200 and 1,000
+the log scale. For a perfect order, the upper bound of the excess, relative to the excess of a
+random order, is twice Wilson's upper bound of the proportion of discordant pairs. Without errors,
+the upper bound of AURC is the upper bound of the error rate. In simulations with 50, 200 and 1,000
 answers, 95 % intervals of AURC, AUGRC and E-AUGRC had a coverage of 93 to 96 %. Intervals of
 E-AURC and of the normalised AURC had a coverage of 92 to 95 % with 200 or more answers and of 91
 to 93 % with 50, because these areas depend strongly on the few most confident answers.
@@ -119,7 +120,7 @@ def _of_aurc(tally: Tally, n: float) -> Gradient:
 
 
 def _of_augrc(tally: Tally, n: float) -> Gradient:
-    """Return the derivatives of AUGRC by the numbers of correct and of wrong answers.
+    """Return the derivatives of AUGRC with respect to correct and to wrong answers.
 
     A group of m answers with equal confidence, w of them wrong, contributes m E + w (m + 1) / 2,
     where E is the number of errors at higher confidence.

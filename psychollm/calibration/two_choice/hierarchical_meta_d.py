@@ -126,7 +126,7 @@ def assemble(
     method: Method,
     level: float,
 ) -> HierarchicalMetaD:
-    """Return the result from posterior draws of the `usable` models; other models are NaN."""
+    """Return the result from posterior draws of the `usable` models; NaN for other models."""
     mu, sigma = sampled.mu.reshape(-1, 1), sampled.sigma.reshape(-1, 1)
     chained = np.full((*sampled.mu.shape, 2 + usable.size), np.nan)
     chained[:, :, 0], chained[:, :, 1] = sampled.mu, sampled.sigma
@@ -364,7 +364,7 @@ def hierarchical_meta_d_from_counts(
     CodeError
         If a count is negative or missing.
     ShapeError, LabelError
-        If the two tables do not match, or the number of columns is not even and at least four.
+        If the two tables do not match, or if the number of columns is odd or below four.
     OptionError
         If an option is invalid.
 

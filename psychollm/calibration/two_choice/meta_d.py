@@ -383,7 +383,7 @@ def meta_d_from_counts(
     Raises
     ------
     ShapeError, LabelError
-        If the two tables do not match, or the number of columns is not even and at least four.
+        If the two tables do not match, or if the number of columns is odd or below four.
     CodeError
         If a count is negative or missing.
     OptionError

@@ -7,10 +7,10 @@ and rating C.
 
 The first definition is the mutual information of confidence and correctness (Dayan). The second
 definition is the mutual information of confidence and stimulus, given the response. The third
-definition (as in statConfR) is the information of the report (R, C) about the stimulus, minus the
-information of the best guess from the report, where :math:`a^*` is the accuracy of this guess. The
-three definitions are equal if the two responses are symmetric; a response bias affects the third
-definition.
+definition (as in statConfR) is the difference of two amounts of information about the stimulus:
+the information of the report (R, C), minus the information of the best guess from the report. Here
+:math:`a^*` is the accuracy of the best guess. The three definitions are equal if the two responses
+are symmetric; a response bias affects the third definition.
 
 The ratios divide meta-I by one of four quantities.
 

@@ -141,8 +141,8 @@ def bayesian_2pl(
     MissingPackageError
         If ``method="nuts"`` and PyMC is not installed.
     CodeError, ShapeError, LabelError, OptionError
-        If answers are not 0 and 1, no item or more than 2,000 items vary, labels do not match, or
-        an option does not exist.
+        If answers are not 0 and 1, if no item varies or more than 2,000 items vary, if labels do
+        not match, or if an option does not exist.
 
     Warns
     -----
@@ -223,8 +223,8 @@ def build_model(
     MissingPackageError
         If PyMC is not installed.
     CodeError, ShapeError, LabelError, OptionError
-        If answers are not 0 and 1, no item or more than 2,000 items vary, labels do not match, or
-        an option does not exist.
+        If answers are not 0 and 1, if no item varies or more than 2,000 items vary, if labels do
+        not match, or if an option does not exist.
     """
     check_choice("form", form, Form)
     read = _read(responses, link, respondents, families, domains, priors)

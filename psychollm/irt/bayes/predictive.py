@@ -5,7 +5,7 @@ of one draw, and the observed pattern of missing data is kept. The statistics ar
 rate and item-rest correlation, and the SD of respondents' yes rates. With at most a hundred items,
 a further statistic measures the deviations of item covariances from their means over replicates.
 Large deviations indicate further dimensions. A posterior predictive p-value near 0 or 1 indicates
-misfit. The p-value is conservative, because it uses the data twice.
+misfit. The p-value is conservative, because the data are used twice.
 """
 
 from __future__ import annotations

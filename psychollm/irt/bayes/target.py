@@ -159,7 +159,10 @@ def _sparse(mask: object) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """Terms A, m and SDs of equation (1); an SD is fixed (index -1) or exp of an entry of h."""
+    """Terms A, m and SDs of equation (1).
+
+    An SD is fixed (index -1) or is the exponential of an entry of h.
+    """
 
     a: FloatArray  # (P, P)
     m: FloatArray  # (P,)

@@ -135,9 +135,9 @@ def andersen_test(
         Binary answers; missing answers are ignored.
     split : {"median", "mean"} or sequence
         Split of respondents at the median or mean yes rate, or the group of each respondent;
-        respondents with None or NaN are in no group. The group "low" includes respondents at the
-        split value, unless no respondent is above it. Respondents with constant answers carry no
-        information and are not counted.
+        respondents with None or NaN are in no group. Respondents at the split value belong to the
+        group "low" or, if no respondent is above the split value, to the group "high". Respondents
+        with constant answers carry no information and are not counted.
     respondents : {"models", "questions"}
         Side of the table that contains the respondents.
 
@@ -151,8 +151,8 @@ def andersen_test(
     OptionError
         If `split` is an unknown option.
     ShapeError
-        If `split` does not have one group per respondent, there are fewer than two groups, or
-        fewer than two items have estimates in every group.
+        If `split` does not have one group per respondent, if there are fewer than two groups, or
+        if fewer than two items have estimates in every group.
 
     Examples
     --------

@@ -104,7 +104,7 @@ def connected(codes: IntArray) -> BoolArray:
 
 
 def climb(table: Sufficient) -> Top:
-    """Maximise equation (1) by Newton steps, which are halved while they lower it."""
+    """Maximise equation (1) by Newton steps, halved while they lower the likelihood."""
     size = table.yes.size
     n = np.zeros(size)
     for block in table.blocks:

@@ -1,8 +1,8 @@
 r"""Martin-Loef test of whether two sets of items measure the same ability.
 
 If one Rasch model is true for all items, the scores r, s on two sets of items carry no information
-beyond their sum. Let :math:`n_{rs}` of n respondents have scores r and s, and :math:`n_t` the sum
-t. With the conditional log-likelihoods of both sets and of all items,
+beyond their sum. Of n respondents, let :math:`n_{rs}` have the scores r and s, and let :math:`n_t`
+have scores with the sum t. With the conditional log-likelihoods of both sets and of all items,
 
 .. math:: ML = 2\Big(\sum_{rs} n_{rs}\log\frac{n_{rs}}{n} - \sum_t n_t\log\frac{n_t}{n}
                + \log L_c^{(1)} + \log L_c^{(2)} - \log L_c\Big)                        \quad (1)

@@ -168,7 +168,10 @@ class Models:
         return records(self.mean, self.covariance, self.constant)
 
     def update(self, sums: FloatArray, levels: FloatArray | None = None) -> None:
-        """Set the posteriors from sums over questions; `levels` has the sums for first entries."""
+        """Set the posteriors from sums over questions.
+
+        The argument `levels` contains the sums for the first entries of the vectors.
+        """
         d = self.mean.shape[1] + 1
         total, pull = unpacked(sums[:, : packed_size(d)], d), sums[:, packed_size(d) :].copy()
         if levels is not None:
@@ -217,8 +220,8 @@ class Ascent:
 
     The first kind of questions describes answers, and the second kind describes missing data.
     Missing data contribute only to the first entries (the levels) of the models' vectors. Patterns
-    of missing data therefore do not appear as factors. Conversely, the vectors of questions that
-    describe answers have a normal distribution given the vectors that describe missing data.
+    of missing data therefore do not appear as factors. Conversely, the vectors of the first kind
+    of questions have a normal distribution given the vectors of the second kind.
     """
 
     kinds: tuple[Questions, ...]

@@ -63,7 +63,7 @@ class Layout:
 
     @property
     def kept(self) -> BoolArray:
-        """Mask of the margins that involve only answer categories of their items."""
+        """Mask of the margins whose answer categories all occur in their items."""
         i, j = self.pairs
         both = self.own_pair[i][:, :, None] & self.own_pair[j][:, None]
         return np.concatenate([self.own_single.ravel(), both.ravel()])

@@ -4,8 +4,9 @@ Anchors are items that are assumed to be equal in all groups. The anchors define
 the abilities of all groups. An item is tested by two fits that differ in whether its parameters
 are equal in all groups (Thissen, Steinberg & Wainer, 1993). Twice the difference of
 log-likelihoods is chi-square, with one degree of freedom per freed parameter. Wald's statistic
-(Lord, 1980) needs only the larger fit. With C the contrasts between groups of the item's
-parameters d, and V the covariance matrix of all parameters including abilities,
+(Lord, 1980) requires only the fit in which the item's parameters differ between groups. With C the
+contrasts between groups of the item's parameters d, and V the covariance matrix of all parameters
+including abilities,
 
 .. math:: (C d)^\top (C V C^\top)^{-1} C d .                                             \quad (1)
 
@@ -13,10 +14,10 @@ Effect sizes are differences between the expected scores of an item in group g a
 group, as proportions of the highest score. The mean and the root mean square over the abilities of
 group g are reported.
 
-With all other items as anchors, an item that differs biases the tests of all other items.
-Purification therefore frees flagged items and repeats the tests until the flags no longer change
-(Kopf, Zeileis & Strobl, 2015). With given anchors, all other items are free while one of them is
-tested.
+If all other items are anchors, an item with differential functioning biases the tests of all other
+items. Purification therefore frees flagged items and repeats the tests until the flags no longer
+change (Kopf, Zeileis & Strobl, 2015). With given anchors, all other items are free while one of
+them is tested.
 
 References
 ----------
@@ -267,7 +268,7 @@ def differential_items(
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Binary answers, or codes 0, 1, 2, ... for models of more than two answer categories;
+        Binary answers, or codes 0, 1, 2, ... for models with more than two answer categories;
         missing answers are assumed missing at random. An item may be unanswered in some groups.
     groups : sequence of labels, one per respondent
         Group of each respondent. At least two groups are needed, and the first group that occurs
@@ -429,7 +430,7 @@ def _spread(
 def _told(
     answers: GroupAnswers, reasons: tuple[Reason, ...], failed: BoolArray
 ) -> tuple[Reason, ...]:
-    """Return each item's reason for not having been tested."""
+    """Return the reason for each item that was not tested."""
     own = iter(
         Reason.NOT_CONVERGED if lost else reason
         for reason, lost in zip(reasons, failed.tolist(), strict=True)

@@ -76,7 +76,7 @@ def fit_irt_groups(
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Binary answers, or codes 0, 1, 2, ... for models of more than two answer categories;
+        Binary answers, or codes 0, 1, 2, ... for models with more than two answer categories;
         missing answers are assumed missing at random. An item may be unanswered in some groups.
     groups : sequence of labels, one per respondent
         Group of each respondent. The first group that occurs is the reference, with N(0, 1)

@@ -15,14 +15,15 @@ equal scores therefore also differ in ability. The score x is replaced by the es
 .. math:: s = \bar x_g + \rho_g (x - \bar x_g),                                         \quad (2)
 
 with the mean and the reliability of the respondent's group (Shealy & Stout, 1993). Tests are Rao's
-score tests, which need only the smaller model. With a dozen respondents per group, the false
-positive rate of score tests is close to the nominal level, whereas likelihood-ratio tests reject
-too often. The variance in score tests includes the sampling error of means and reliabilities. The
-standard error of coefficient alpha is (1 - alpha) sqrt(2 k / ((k - 1) (n - 1))), with k items and
-n respondents (van Zyl, Neudecker & Nel, 2000). p-values are adjusted over items. The effect size
-is the change in Nagelkerke's R squared. The effect is negligible below 0.035, and large above 0.07
-(Jodoin & Gierl, 2001). `differential_items` uses item response models, and allows more than two
-groups or answer categories.
+score tests, which require a fit of the smaller model only. With a dozen respondents per group, the
+false positive rate of score tests is close to the nominal level, whereas likelihood-ratio tests
+reject too often. The variance in score tests includes the sampling error of means and
+reliabilities. The standard error of coefficient alpha is
+(1 - alpha) sqrt(2 k / ((k - 1) (n - 1))), with k items and n respondents (van Zyl, Neudecker &
+Nel, 2000). p-values are adjusted over items. The effect size is the change in Nagelkerke's R
+squared. The effect is negligible below 0.035, and large above 0.07 (Jodoin & Gierl, 2001).
+`differential_items` uses item response models, and allows more than two groups or answer
+categories.
 
 References
 ----------
@@ -263,7 +264,7 @@ def _two_groups(groups: Any, respondents: Labels) -> tuple[tuple[Any, Any], Bool
 def _reasons(
     codes: IntArray, second: BoolArray, reasons: tuple[Reason, ...]
 ) -> tuple[Reason, ...]:
-    """Return why items are not tested: too few respondents in a group or with one answer."""
+    """Return the reason for each untested item, such as few respondents in a group."""
     counts = [(codes == answer).sum(axis=0) for answer in (0, 1)]
     counts += [(codes[side] >= 0).sum(axis=0) for side in (second, ~second)]
     few = np.min(counts, axis=0) < FEWEST

@@ -12,7 +12,7 @@ the chain rule, with :math:`\log \sigma_g` as the parameter.
 
 The optimisation is the same as in `irt.climb`, without EM. If the information is not positive
 definite, or a step would lower the objective, an increasing diagonal is added. The optimisation
-stops if an item parameter exceeds all bounds, because the likelihood then has no maximum.
+stops if an item parameter exceeds its bound, because the likelihood then has no maximum.
 """
 
 from collections.abc import Iterable, Iterator
@@ -287,7 +287,7 @@ class SeveralGrids:
     grids: list[Grid]
 
     def matrix(self, point: Height) -> FloatArray | None:
-        """Return the factored information; None if an item parameter exceeds all bounds."""
+        """Return the factored information; None if an item parameter exceeds its bound."""
         return next(self._roots(point, DAMPING), None)
 
     def newton(self, point: Height, matrix: FloatArray) -> Height | None:
@@ -309,7 +309,7 @@ class SeveralGrids:
         return next((one for one in reached if one is not None), None)
 
     def _roots(self, point: Height, damping: Iterable[float]) -> Iterator[FloatArray]:
-        """Yield Cholesky factors of the information with more and more added to its diagonal."""
+        """Yield Cholesky factors of the information, adding increasing values to its diagonal."""
         if self.model.unbounded(point.x):
             return
         whole = information(self.model, point, self.grids)

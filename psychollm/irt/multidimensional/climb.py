@@ -6,17 +6,17 @@ extrapolates pairs of steps. Before Newton steps, rotatable slopes are fixed in 
 which removes the rotational indeterminacy.
 
 Each pattern has a fixed number of nodes around its own posterior. A grid common to all patterns
-would need a spacing of half the narrowest posterior over the range of all abilities. With ten
-items per ability, a common grid takes about 50^m nodes for m abilities: 2,500 for two, and 125,000
-for three. With more items a common grid needs more nodes, whereas adaptive rules need fewer. The
-number of nodes is checked at the optimum: finer rules are adopted until the next finer rule does
-not change the parameters appreciably.
+would need a spacing of half the SD of the narrowest posterior over the range of all abilities.
+With ten items per ability, a common grid takes about 50^m nodes for m abilities: 2,500 for two,
+and 125,000 for three. With more items a common grid needs more nodes, whereas adaptive rules need
+fewer. The number of nodes is checked at the optimum: finer rules are adopted until the next finer
+rule does not change the parameters appreciably.
 
 With more than three abilities, product rules have too many nodes. The likelihood of each pattern
 is then integrated by importance sampling over the pattern's own segment of a quasi-random
 sequence. Nodes are the same in all steps, so that the objective is smooth. Unlike stochastic
-approximation, the optimisation converges to a point and yields the likelihood. Repetition with
-other segments of the sequence measures the integration error.
+approximation, the optimisation converges to a point and yields the likelihood. The integration is
+repeated with other segments of the sequence to measure its error.
 """
 
 from dataclasses import dataclass, replace

@@ -6,8 +6,8 @@ Items have the coordinates
           e = d / \sqrt{a^\top a + \kappa^2},                                            \quad (1)
 
 for the abilities on which an item loads. Adaptive product rules are centred on each pattern's
-posterior at the items' means. Each iteration ends by standardising abilities to mean 0 and SD 1;
-their correlations are computed from the posteriors.
+posterior, which is computed at the mean parameters of the items. Each iteration ends by
+standardising abilities to mean 0 and SD 1; their correlations are computed from the posteriors.
 """
 
 from dataclasses import dataclass, replace

@@ -267,7 +267,10 @@ def pivots_of(place: Place) -> IntArray:
 
 
 def with_pivots(problem: Problem, place: Place) -> tuple[Problem, Place]:
-    """Fix the rotation by pivots; return the new problem and point, or the old if not needed."""
+    """Fix the rotation of an exploratory fit by pivots; return the new problem and point.
+
+    Problems without rotations are returned unchanged.
+    """
     m = problem.dimensions
     if not problem.exploratory or m == 1:
         return problem, place

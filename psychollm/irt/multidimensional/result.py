@@ -1,9 +1,9 @@
 """Result of a fit on several abilities, and its rotation.
 
 Rotation does not change the likelihood or the communalities. Loadings are rotated; slopes and
-abilities are transformed accordingly. Standard errors use central differences of the rotated
-solution as a function of the triangular solution. Before a difference is computed, the axes of the
-two rotated solutions are matched.
+abilities are transformed accordingly. Standard errors are computed from central differences of the
+rotated solution with respect to the triangular solution. Before a difference is computed, the axes
+of the two rotated solutions are matched.
 """
 
 from __future__ import annotations

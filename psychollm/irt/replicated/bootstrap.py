@@ -2,8 +2,8 @@ r"""Parametric bootstrap of fit statistics under the model.
 
 With few respondents or many items, S-X2, M2, X2 of pairs and Zh do not follow their reference
 distributions; Q3 has no reference distribution. The bootstrap needs no reference distribution.
-Each replicate simulates answers from the fitted model with the missing data of the table, refits
-the model with the same priors, and computes the statistic.
+Each replicate simulates answers from the fitted model with the table's pattern of missing data,
+refits the model with the same priors, and computes the statistic.
 
 For statistics of items, pairs and the model, abilities are drawn from N(0, 1). For statistics of
 respondents, abilities are drawn from each respondent's posterior, because a respondent is compared
@@ -157,7 +157,7 @@ def table_of(answers: Oriented) -> Responses:
 
 
 class Sampler:
-    """Generator of answers from a fitted model, with the missing data of the table."""
+    """Generator of answers from a fitted model, with the table's pattern of missing data."""
 
     def __init__(self, fit: IRTFit, answers: Oriented, drawn: Drawn) -> None:
         self._fit, self._answers = fit, answers

@@ -241,7 +241,7 @@ def shuffle_null(
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Binary answers, or codes 0, 1, 2, ... for models of more than two answer categories.
+        Binary answers, or codes 0, 1, 2, ... for models with more than two answer categories.
     statistic : str or callable
         Statistic of the model: "m2", "srmsr", "q3_max" (largest Q3 minus the mean), "ld_x2_max" or
         "objective". Statistic of items: "s_x2", "infit", "outfit", "item_zh", "slope" or

@@ -181,7 +181,7 @@ class FitNull(Null):
         Statistic of the data; NaN where undefined.
     draws : ndarray of shape (n, values)
         Statistic of each replicate. If an answer category of an item does not occur in a
-        replicate, the value is NaN and not used for the p-value.
+        replicate, the value is NaN and is not used for the p-value.
     adjusted : ndarray of shape (values,)
         p-value adjusted for the number of values: probability that any value is as extreme as the
         observed value.

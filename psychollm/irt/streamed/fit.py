@@ -472,7 +472,7 @@ def _covariance(family: Family, information: FloatArray, frozen: BoolArray) -> F
 
 
 def _of_the_scale(parameters: FloatArray, posterior: Posterior) -> FloatArray:
-    """Return the covariance (J, 2, 2) that errors in the mean and SD of abilities add."""
+    """Return the covariance (J, 2, 2) due to errors in the mean and SD of abilities."""
     told = 1.0 - posterior.variances
     both = np.zeros((len(parameters), 2, 2))
     both[:, 1, 1] = parameters[:, 0] ** 2 / told.sum()

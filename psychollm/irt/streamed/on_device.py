@@ -70,7 +70,7 @@ class OnDevice:
     def scores(
         self, task: Task, *, table: CellTable, rows: FloatArray, curved: bool
     ) -> FloatArray:
-        """Return gradients and, if `curved`, the information; both are always computed."""
+        """Return gradients and, if `curved`, the information, which is computed in either case."""
         known, found, n = self._put(rows), [], 5 if curved else 2
         for low, high in _pieces(task, table, rows.shape[1]):
             at = task.at(low, high)
