@@ -109,7 +109,7 @@ def bets(reference: Counted, window: Counted) -> FloatArray:
 
 
 def _mixed(stakes: FloatArray, what: FloatArray) -> float:
-    """Return the log of the mean over `stakes` of the product of 1 + stake * `what`."""
+    """Return the log of the mean, over `stakes`, of the product of 1 + stake * `what`."""
     logs = np.log1p(stakes[:, None] * what).sum(axis=1)
     return float(np.logaddexp.reduce(logs) - np.log(stakes.size))
 

@@ -6,9 +6,9 @@ r"""Estimate the score on a whole bank from answers to some of its questions.
   The correction (`psychollm.estimates.corrected`) also requires the inclusion probabilities, and
   is valid for any model. Better predictions give narrower intervals.
 * *model* is the predicted score without correction.
-  The interval of *model* is based on the models of the bank. Each model of the bank is predicted
-  from the same questions while its family is held out. The regression of the true scores on the
-  predictions,
+  The interval of *model* is based on the models of the bank. The score of each model of the bank
+  is predicted from the same questions, with the model's family held out. The regression of the
+  true scores on the predictions,
 
   .. math:: T = \alpha + \beta \hat T + \varepsilon,                                     \quad (1)
 

@@ -110,7 +110,7 @@ class Session:
 
     @property
     def n_used(self) -> int:
-        """Number of answers that the estimate uses, all before the first unanswered question."""
+        """Number of answers that the estimate uses, up to the first unanswered question."""
         while self._used < self._handed and self._order[self._used] in self._answers:
             self._used += 1
         return self._used

@@ -85,7 +85,7 @@ class Watch:
 
     @property
     def direction(self) -> Direction:
-        """Direction of the change: "worse", "better" or "different"; "" without an alarm."""
+        """Direction of the change: "worse", "better" or "different"; "" if there is no alarm."""
         if not self.alarm:
             return ""
         found: Direction = KINDS[int(np.argmax(self._evidence.logs))]

@@ -161,7 +161,7 @@ class OfTables(ByGroups, Resampled):
 
     @property
     def arm_code(self) -> str:
-        """Python code of the argument that selects the arm; empty without an arm."""
+        """Python code of the argument that selects the arm; empty if there is no arm."""
         return "" if self.arm is None else f", arm={self.arm!r}"
 
     def with_people(self, prompts: "Iterable[Prompt] | None" = None) -> Self:
@@ -173,7 +173,7 @@ class OfTables(ByGroups, Resampled):
         return replace(self, analysis={**self.analysis, "people": frame})
 
     def people_code(self, asked: str = "") -> str:
-        """Return the Python code that reads people's answers, or "" without a file."""
+        """Return the Python code that reads people's answers, or "" if there is no file."""
         if self.people is None:
             return ""
         given = f", prompts={asked}" if asked else ""

@@ -141,7 +141,7 @@ def read_questions(
     rule : {"exact", "contains", "f1", "numeric"}, optional
         Comparison rule for questions without their own rule; "exact" by default.
     n_questions : int, optional
-        Number of questions to read, evenly spaced over the file; all by default.
+        Number of questions to read, evenly spaced over the file; by default all questions.
 
     Raises
     ------

@@ -148,5 +148,5 @@ class PartScores(Scores):
 
 
 def mean_known(values: Any) -> float:
-    """Return the mean of the non-missing values; NaN if all are missing."""
+    """Return the mean of the non-missing values; NaN if all values are missing."""
     return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")

@@ -26,7 +26,7 @@ class Truth(NamedTuple):
 
     @property
     def holds(self) -> bool | None:
-        """Whether the interval covers the true value; None without an estimate."""
+        """Whether the interval covers the true value; None if there is no estimate."""
         numbers = np.array([self.found, self.lower, self.upper], dtype=np.float64)
         if not np.isfinite(numbers).all():
             return None

@@ -63,12 +63,12 @@ class Coded:
 
     @property
     def diversity(self) -> float:
-        """Entropy of the categories of the spans in bits; NaN without spans."""
+        """Entropy, in bits, of the categories of the spans; NaN if there are no spans."""
         return entropy(self.counts.values())
 
 
 def entropy(counts: Iterable[float]) -> float:
-    """Return the entropy of counts in bits; NaN without counts."""
+    """Return the entropy of counts in bits; NaN if all counts are zero."""
     there = [count for count in counts if count > 0]
     total = math.fsum(there)
     if not total:
@@ -134,7 +134,7 @@ class CodingScores(Result):
 
     @property
     def diversity(self) -> FloatArray:
-        """Entropy of the categories of the spans in bits (rows,), NaN without spans or codes."""
+        """Entropy of the span categories in bits (rows,); NaN if there are no spans or codes."""
         return np.array(
             [entropy(row) if np.isfinite(row).all() else np.nan for row in self.counts],
             dtype=np.float64,
@@ -142,7 +142,7 @@ class CodingScores(Result):
 
     @property
     def repetition(self) -> FloatArray:
-        """Proportion of checks that repeat an earlier check (rows,); NaN without checks."""
+        """Proportion of checks that repeat an earlier check (rows,); NaN if there are none."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(self.verified > 0, self.repeated / self.verified, np.nan)
 

@@ -70,7 +70,7 @@ class Verifications:
 
     @property
     def share(self) -> float:
-        """Proportion of repeated verifications; NaN without verifications."""
+        """Proportion of repeated verifications; NaN if there are no verifications."""
         return self.repeated / self.n if self.n else float("nan")
 
 

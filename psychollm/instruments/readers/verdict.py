@@ -1,6 +1,6 @@
 """Rules that find the answer in a reply, for every form of answer.
 
-Of the following six rules, the first rule that finds evidence determines the answer.
+The first of the following six rules that finds evidence determines the answer.
 
 Rule 1 uses an answer that is marked or named as final (a box, an answer tag, a JSON field, "final
 answer:") or, if there is none, a named answer ("answer:", "the answer is"). Two different answers
@@ -189,7 +189,7 @@ _NEXT_TURN = re.compile(
 
 
 def _first_turn(text: str, form: Form, *, cut: bool) -> Reading | None:
-    """Parse the text before the next question; None without a next question or an answer."""
+    """Parse the text before the next question; return None if no question or answer is found."""
     if "\n" not in text:
         return None
     turn = next((one for one in _NEXT_TURN.finditer(text) if text[: one.start()].strip()), None)

@@ -175,7 +175,7 @@ def read_yes_no(
 
 @lru_cache(maxsize=16)
 def _further(yes: tuple[str, ...], no: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Return a pattern that matches added phrases in all spellings; None without phrases."""
+    """Return a pattern for added phrases in all spellings; None if there are no phrases."""
     if not yes and not no:
         return None
     body = "|".join(

@@ -80,7 +80,7 @@ class Chains:
         )
 
     def gave(self, stage: str, response: str) -> FloatArray:
-        """Return whether each chain gave a particular response (chains,); NaN if unknown."""
+        """Return whether each chain gave a particular response (chains,); NaN if it is unknown."""
         none = (None,) * len(self.items)
         responses = self.responses.get((stage, self._round(stage, None)), none)
         return np.array([np.nan if one is None else float(one == response) for one in responses])
@@ -113,7 +113,7 @@ class Informativeness(Result):
 def informativeness(
     wrong: FloatArray, faulted: FloatArray, units: tuple[str, ...], *, level: float = 0.95
 ) -> Informativeness:
-    """Compare verdicts with correctness; both have shape (answers,), with NaN if unknown."""
+    """Compare verdicts with correctness; both have shape (answers,), and NaN means unknown."""
     # Several answers to one question are dependent, so the effective sample size is used instead
     # of their number.
     known = np.isfinite(wrong) & np.isfinite(faulted)

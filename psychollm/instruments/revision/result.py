@@ -112,7 +112,7 @@ class RevisionScores(Scores):
         return max((number for stage, number in pairs if stage == "revised"), default=0)
 
     def rates(self, *, level: float = 0.95) -> Estimate:
-        """Return each rate with its interval; NaN without relevant answers.
+        """Return each rate with its interval; NaN if there are no relevant answers.
 
         Parameters
         ----------

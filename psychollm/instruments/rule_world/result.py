@@ -56,7 +56,7 @@ class RuleWorldScores(Scores):
     keyword: FloatArray  # (answers,) whether the answer passes by keyword; NaN if missing
 
     def rate(self, kind: str, *, scoring: Scoring = "strict") -> float:
-        """Return the proportion of answers of a type that pass; NaN without answers.
+        """Return the proportion of answers of a type that pass; NaN if there are no answers.
 
         Parameters
         ----------

@@ -138,13 +138,14 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
     seed : int
         Seed of the random orders; the orders in one condition do not depend on other options.
     modes : tuple of {"all_at_once", "one_by_one"}
-        Whether all statements are in one request, or are asked one by one in one conversation.
+        Whether one request contains all statements, or each statement has its own request in the
+        same conversation.
     placements : tuple of {"task_first", "isolated"}
         Whether ratings are requested in the conversation with the tasks, or in a separate
         conversation that only names the kind of task.
     followups : tuple of {"neutral", "sceptical", "encouraging", "too_modest"}
-        Wordings of the question whether the model maintains its ratings ("none" on the command
-        line for no question). Each wording has its own branch of the conversation.
+        Wordings of the question that asks whether the model maintains its ratings ("none" on the
+        command line omits the question). Each wording has its own branch of the conversation.
     personas : tuple of {"plain", "mechanistic", "anthropomorphic", "expert", "novice", "cautious"}
         Personas that the prompts assign to the model.
     graded : bool

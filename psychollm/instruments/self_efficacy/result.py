@@ -197,7 +197,7 @@ def _columns(kind: type, records: Sequence[object], model: Any) -> dict[str, Any
 
 
 def _row_means(values: Any, known: BoolArray) -> FloatArray:
-    """Return means over the known cells of each row; NaN without known cells."""
+    """Return means over the known cells of each row; NaN if a row has no known cells."""
     n = known.sum(axis=1)
     sums = np.where(known, values, 0.0).sum(axis=1)
     return np.asarray(np.where(n > 0, sums / np.maximum(n, 1), np.nan))
@@ -269,7 +269,7 @@ class _Row:
 
     @property
     def disowning(self) -> float:
-        """Proportion of replies that reject a statement's premise, NaN without a reply."""
+        """Proportion of replies that reject a statement's premise; NaN if there are no replies."""
         return float(np.mean(self._disowns)) if self._disowns else float("nan")
 
 

@@ -40,7 +40,7 @@ KINDS: Mapping[str, str] = {
 
 
 def setting(condition: str, placement: str) -> str:
-    """Return the sentence that names the tasks to which ratings refer; "" without tasks."""
+    """Return the sentence that names the tasks to which ratings refer; "" if there are none."""
     if condition == "none":
         return ""
     if placement == "task_first":

@@ -95,7 +95,7 @@ def _value(reading: Reading) -> float:
 
 
 def means_by_item(items: Sequence[str], values: FloatArray) -> dict[str, float]:
-    """Return the mean over repeats of each item, NaN if all are missing."""
+    """Return the mean of each item over repeats; NaN if all repeats are missing."""
     kept: dict[str, list[float]] = {item: [] for item in items}
     for item, value in zip(items, values, strict=True):
         if np.isfinite(value):
@@ -123,8 +123,8 @@ def confidence_and_correctness(
     scores : mapping of str to SelfPredictionScores
         Scores by model.
     repeats : {"error", "first", "majority"}
-        Treatment of repeats: raise an error, use the first repeat, or use the majority (missing if
-        tied).
+        Treatment of repeats: raise an error, use the first repeat, or use the majority (ties are
+        missing).
 
     Returns
     -------
@@ -166,7 +166,7 @@ def confidence_and_correctness(
 def stated_table(
     scores: Mapping[str, SelfPredictionScores], *, scale: Stated = "percent"
 ) -> FloatArray:
-    """Return reported probabilities (models, questions): means over repeats, NaN if missing.
+    """Return mean reported probabilities (models, questions) over repeats; NaN if missing.
 
     The result has the same rows and columns as the tables of `confidence_and_correctness`.
 

@@ -107,10 +107,10 @@ def coding(
     n_repeats : int
         Number of times that a judge codes each trace.
     n_items : int, optional
-        Number of questions per instrument whose traces are coded, counted from the first; all by
-        default.
+        Number of questions per instrument whose traces are coded, counted from the first; by
+        default all questions.
     of : tuple of str
-        Instruments whose replies are coded; all by default.
+        Instruments whose replies are coded; by default all instruments.
 
     Raises
     ------
@@ -165,9 +165,9 @@ def transcripts(
     replies : sequence of Replied
         Replies of all models.
     of : tuple of str
-        Instruments to include; all by default.
+        Instruments to include; by default all instruments.
     n_items : int, optional
-        Number of questions per instrument, counted from the first; all by default.
+        Number of questions per instrument, counted from the first; by default all questions.
     keep : callable, optional
         Function of a prompt that returns whether to include replies to the prompt. By default
         verdicts, predictions and follow-ups to a first answer are left out.
@@ -206,7 +206,7 @@ _RIGHT: Mapping[str, float] = {"correct": 1.0, "wrong": 0.0}
 
 
 def _traces(one: Replied, repeats: int, *, several: bool) -> Iterator[Transcript]:
-    """Yield the trace of a reply, preceded by the trace of an earlier reply that it continues."""
+    """Yield the trace of a reply, preceded by the trace of the earlier reply, if any."""
     # Several instruments may use the same question label, so the label must include the
     # instrument.
     prompt, about = one.prompt, one.prompt.about

@@ -34,7 +34,7 @@ class Replied:
 
     @property
     def said(self) -> str:
-        """Reply without separate reasoning text; "" without a reply."""
+        """Reply without separate reasoning text; "" if there is no reply."""
         return (self.text or "").strip()
 
     @property
@@ -44,7 +44,7 @@ class Replied:
 
     @property
     def reading(self) -> Reading | None:
-        """Parsed reply; None without a reply."""
+        """Parsed reply; None if there is no reply."""
         if self.text is None:
             return None
         read = reader_of(instrument_of(self.prompt))

@@ -276,7 +276,7 @@ class CrossedFit:
     def _shares(
         self, top: FloatArray, draws: FloatArray
     ) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
-        """Return labels and proportions; without repeats, the last two parts are one part."""
+        """Return labels and proportions; without repeats, the last two parts are combined."""
         there = [*self.design.active]
         rows = [top, draws]
         if EFFECTS.index("model:question") in there:
@@ -421,7 +421,7 @@ def cell_counts(answers: RepeatedScores) -> tuple[FloatArray, FloatArray]:
 def grouped(
     groups: Any, labels: Labels, argument: str, kind: str
 ) -> tuple[IntArray | None, Labels]:
-    """Return each label's group and the names of the groups; None without groups."""
+    """Return each label's group and the names of the groups; None if there are no groups."""
     if groups is None:
         return None, ()
     return numbered(unit_labels(groups, labels, argument=argument, kind=kind))

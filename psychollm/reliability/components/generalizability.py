@@ -299,7 +299,7 @@ def _bootstrap(analysis: _Analysis, values: FloatArray, options: Resampling) -> 
 def _refit(
     values: FloatArray, design: CrossedDesign, counts: FloatArray, start: FloatArray
 ) -> FloatArray:
-    """Return components with models weighted by resampling counts; NaN without variance."""
+    """Return components with models weighted by resampling counts; NaN if variance is zero."""
     drawn = values[np.repeat(np.arange(len(counts)), counts.astype(np.int64))]
     for axis in range(1, drawn.ndim):
         others = tuple(a for a in range(drawn.ndim) if a != axis)

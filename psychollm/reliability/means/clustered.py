@@ -175,7 +175,7 @@ class ClusteredMean:
     size: FloatArray  # (rows,) scale of the residuals, to detect rounding errors
 
     def interval(self, level: float, *, shares: bool = False) -> FloatArray:
-        """Return bounds of t intervals, or of Wilson intervals (rows, 2); NaN without variance."""
+        """Return bounds of t or Wilson intervals (rows, 2); NaN if the variance is zero."""
         df = np.nan_to_num(self.df, nan=1.0)
         if shares:
             # Wilson's interval uses the effective number of answers. It uses the degrees of
@@ -223,7 +223,7 @@ def clustered_mean(
 
 
 def t_interval(value: FloatArray, se: FloatArray, df: FloatArray, level: float) -> FloatArray:
-    """Return bounds of Student's t intervals (rows, 2); NaN without variance."""
+    """Return bounds of Student's t intervals (rows, 2); NaN if the variance is zero."""
     multiple = stdtrit(np.nan_to_num(df, nan=1.0), 0.5 + 0.5 * level)
     margin = np.where(se > 0, multiple * se, np.nan)
     return np.stack([value - margin, value + margin], axis=1)

@@ -105,7 +105,7 @@ def pair_means(
     strata: IntArray | None,
     correction: Correction,
 ) -> PairMeans:
-    """Return differences of pairs of rows of scores (models, questions); NaN if missing."""
+    """Return differences between pairs of rows (models, questions); NaN marks missing scores."""
     rows = _Rows(values, clusters, strata, correction)
     if not np.isfinite(values).all():
         return rows.by_pairs(first, second)

@@ -222,7 +222,7 @@ def _n_axes(scores: Any) -> int:
 def long_places(
     frame: "pd.DataFrame", names: Sequence[str], value: str
 ) -> tuple[tuple[IntArray, ...], tuple[Labels, ...]]:
-    """Return each column's label indices by row, and its labels in order of first occurrence."""
+    """Return each column as label codes, with its labels in order of first occurrence."""
     import pandas as pd
 
     for name in names:
@@ -274,7 +274,7 @@ def answers_of(scores: Any, argument: str = "scores") -> RepeatedScores:
 
 
 def means_of(answers: RepeatedScores, argument: str = "scores") -> FloatArray:
-    """Return the mean over repeats for each model and question; NaN without scores."""
+    """Return the mean over repeats for each model and question; NaN if there are no scores."""
     with np.errstate(invalid="ignore"):
         values = np.nansum(answers.values, axis=2) / answers.present.sum(axis=2)
     if not np.isfinite(values).any():

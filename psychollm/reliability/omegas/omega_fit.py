@@ -86,7 +86,7 @@ class OmegaFit:
     tolerance: float
 
     def refit(self, matrices: FloatArray) -> "Hierarchies":
-        """Fit matrices (b, k, k), starting at this solution; NaN without convergence."""
+        """Fit matrices (b, k, k), starting at this solution; NaN if a fit does not converge."""
         A, arrived = self._extracted(matrices)
         uniquenesses = 1.0 - np.sum(A**2, axis=2)
         proper = (uniquenesses > MIN_UNIQUENESS + NEAR_BOUND).all(axis=1)
@@ -140,7 +140,7 @@ class Hierarchies:
 def fit_omega(
     matrix: FloatArray, n_factors: int, method: OmegaMethod, tolerance: float
 ) -> OmegaFit | None:
-    """Return the solution for a correlation matrix (k, k), or None with too few factors."""
+    """Return the solution for a correlation matrix (k, k), or None if it has too few factors."""
     extraction = extract(
         matrix,
         n_factors=n_factors,
@@ -167,7 +167,7 @@ def fit_omega(
 
 
 def no_fit(k: int, m: int, method: OmegaMethod, tolerance: float) -> OmegaFit:
-    """Return an undefined solution: NaN, without subscales."""
+    """Return an undefined solution, with NaN values and without subscales."""
     items, factors, table = (np.full(shape, np.nan) for shape in (k, m, (k, m)))
     hierarchy = SchmidLeiman(
         general=items,

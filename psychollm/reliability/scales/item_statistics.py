@@ -283,7 +283,7 @@ def _per_item(moments: ItemMoments) -> FloatArray:
 
 
 def _standardised(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return correlations by equation (2) and alphas by equation (1), NaN without variance."""
+    """Return correlations by equation (2) and alphas by equation (1); NaN if variance is zero."""
     correlations, varies = correlation(matrix)
     k, sums = len(correlations), correlations.sum(axis=0)
     total, shared = float(sums.sum()), multiple_correlations(correlations)

@@ -108,7 +108,7 @@ def constant_items(values: FloatArray) -> BoolArray:
 
 
 def centred_items(values: FloatArray) -> FloatArray:
-    """Return scores minus the mean of the item; exactly zero for a zero-variance item."""
+    """Return scores minus the mean of the item; scores of a zero-variance item become zero."""
     present = np.isfinite(values)
     count = np.maximum(present.sum(axis=0), 1)
     centred = values - np.where(present, values, 0.0).sum(axis=0) / count

@@ -86,7 +86,7 @@ def coefficient(matrix: FloatArray, signs: FloatArray) -> float:
 
 
 def best_coefficient(matrix: FloatArray, splits: Splits | None) -> float:
-    """Return the highest split coefficient, lambda 4; NaN if undefined."""
+    """Return the highest split coefficient, lambda 4; NaN if it is undefined."""
     return float("nan") if splits is None else coefficient(matrix, splits.highest)
 
 
