@@ -21,7 +21,7 @@ def public(value: Any) -> Any:
 
 
 def entry(function: Any) -> Any:
-    """Return the function, made to ignore underflow even if ``np.seterr`` raises errors.
+    """Return a version of the function that ignores underflow even if ``np.seterr`` raises errors.
 
     Probabilities underflow to zero in most functions, which is harmless. Other floating-point
     errors follow the caller's setting; our functions avoid them or handle them where they arise.

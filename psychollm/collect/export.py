@@ -1,7 +1,7 @@
 """Conversion of the contents of a store to tables.
 
-A table has one row per request, with the prompt, the outcome, and the valid reply. The text of a
-request without an answer is missing.
+A table has one row per request, with the prompt, the outcome, and the valid reply. If a request
+has no answer, its text is missing.
 """
 
 import json

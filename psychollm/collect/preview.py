@@ -77,7 +77,8 @@ def preview(plan: Plan, *, show: int = 3) -> Preview:
     plan : Plan
         Plan with the prompts, endpoints and models.
     show : int
-        Maximum number of prompts to show in full; each is the first prompt with its reply format.
+        Maximum number of prompts to show in full; only the first prompt with each reply format is
+        shown.
 
     Examples
     --------

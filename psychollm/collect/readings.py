@@ -496,7 +496,7 @@ def _prompt(told: Prompt | str) -> Prompt:
 
 
 def _whose(prompt: Prompt, row: Row) -> tuple[str, int, str]:
-    """Return model, sample and prompt; of a verdict, model and sample of the rated reply."""
+    """Return model, sample and prompt; for verdicts, model and sample refer to the rated reply."""
     judged = prompt.about.get("judges")
     if judged is None:
         return row["model"], row["sample"], prompt.key

@@ -94,7 +94,7 @@ def most_tokens(job: Job) -> tuple[int, int]:
 
 
 def most_cost(job: Job, model: Model) -> float:
-    """Return an upper bound on the cost of one request; 0 without prices."""
+    """Return an upper bound on the cost of one request; 0 if there are no prices."""
     return model.prices.of(*most_tokens(job)) if model.prices else 0.0
 
 

@@ -2,9 +2,10 @@
 
 The key of a request is the SHA-256 hash of its canonical form. The canonical form consists of its
 version, the name and id of the model, the key of the prompt with its repeat and sample, the
-messages, the parameters, and the key of the request whose conversation it continues, if any. The
-canonical form excludes earlier replies, so that every request has a key before any is sent. The
-canonical form also excludes server addresses, because these may change.
+messages, and the parameters. If the request continues the conversation of an earlier request, the
+canonical form also contains the key of the earlier request. The canonical form excludes earlier
+replies, so that every request has a key before any request is sent. The canonical form also
+excludes server addresses, because these may change.
 """
 
 import json
@@ -103,7 +104,7 @@ def _parameters(given: Mapping[str, Any], max_tokens: int | None, sample: int) -
 
 
 def with_system(messages: list[dict[str, str]], system: str | None) -> list[dict[str, str]]:
-    """Put a system prompt first, merged with an existing one."""
+    """Put a system prompt first, and merge it with an existing system prompt."""
     if not system:
         return messages
     if messages[0]["role"] != "system":

@@ -52,7 +52,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedPlan:
-    """A plan, whose prompts form the first stage, with later stages.
+    """A plan with later stages; the prompts of the plan form the first stage.
 
     Parameters
     ----------

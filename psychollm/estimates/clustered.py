@@ -33,7 +33,7 @@ are sensitive to unequal information, the degrees of freedom are at most
 the effective number of clusters. For other estimates, the limit is the degrees of freedom of a sum
 of squares whose variance is estimated from the fourth powers of the sums,
 
-.. math:: \nu' = 2 G_e \big/ (1 - G_e / G),                                              \quad (5)
+.. math:: \nu' = 2 G_e \big/ (1 - G_e / G).                                              \quad (5)
 
 If the sums are normal, :math:`G_e` is a third of the number of clusters. Some estimates, such as
 chance-corrected agreement, are also skewed if few clusters contain rare categories. For skewed
@@ -41,13 +41,11 @@ estimates, the degrees of freedom are at most :math:`3 G_e / 2`, which is half o
 clusters for normal sums.
 
 A pilot study predicts the precision of a later study. If the sums of its G clusters have excess
-kurtosis :math:`\kappa`, the estimated variance has a relative variance of :math:`2 / \nu + \kappa
-/ G`. This corresponds to
+kurtosis :math:`\kappa`, the estimated variance has a relative variance of
+:math:`2 / \nu + \kappa / G`. The corresponding degrees of freedom are
 
 .. math:: \nu_0 = \frac{2}{2 / \nu + \max(0, \hat\kappa) / G}, \qquad
-          \hat\kappa = \frac{G - 1}{(G - 2)(G - 3)} \big[(G + 1)(G / G_e - 3) + 6\big]    \quad (6)
-
-degrees of freedom.
+          \hat\kappa = \frac{G - 1}{(G - 2)(G - 3)} \big[(G + 1)(G / G_e - 3) + 6\big].   \quad (6)
 
 References
 ----------
@@ -117,7 +115,7 @@ def tail_freedom(sums: FloatArray) -> FloatArray:
 
 
 def skewed_freedom(sums: FloatArray) -> FloatArray:
-    """Return 3/2 of the effective number of clusters: for normal sums, half of all clusters."""
+    """Return 3/2 of the effective number of clusters (for normal sums, half of all clusters)."""
     return 1.5 * telling_clusters(sums)
 
 
@@ -162,7 +160,7 @@ class Units:
         return few(self.df)
 
     def flagged(self, flags: Sequence[Reason], value: FloatArray) -> tuple[Reason, ...]:
-        """Return flags (models,); few clusters override flags of values that have an interval."""
+        """Return flags (models,), with flags for few clusters where values have intervals."""
         own = first_reason(
             (np.isnan(value), Reason.NONE),
             (self.count == 1, Reason.ONE_CLUSTER),
@@ -192,7 +190,7 @@ class Units:
 
 
 def units_of(weights: FloatArray | BoolArray, clusters: IntArray | None) -> Units | None:
-    """Return the `Units` of each model's questions; None without clusters."""
+    """Return the `Units` of each model's questions; None if there are no clusters."""
     # Shapes: weights (models, questions); clusters (questions,).
     if clusters is None:
         return None

@@ -336,8 +336,8 @@ def proportion(
     successes, n : ndarray (models,)
         Numbers of successes and of trials; the proportion is NaN if `n` is zero.
     *cases : tuple of (bool array (models,), Reason)
-        Pairs of a mask of models without a defined proportion, and the reason; earlier pairs take
-        precedence.
+        Each pair consists of a mask of the models without a defined proportion, and of the reason.
+        Earlier pairs take precedence.
     level : float
         Coverage of the interval, between 0 and 1.
     labels : tuple

@@ -7,9 +7,10 @@ and :math:`p = \sum h_g / \sum n_g`. With
           n_{\text{eff}} = \min\big(p (1 - p) / v,\ \textstyle\sum_g n_g\big)           \quad (1)
 
 :math:`v` is the estimated variance of p, and :math:`n_{\text{eff}}` is the effective number of
-independent answers. Wilson's interval is computed with this size, as Korn and Graubard (1998)
-proposed for the exact interval. If p is 0 or 1, or there is only one unit, v is uninformative; the
-size is then the number of units. With one answer per unit the size is the number of answers.
+independent answers. Wilson's interval is computed with :math:`n_{\text{eff}}` answers, as Korn and
+Graubard (1998) proposed for the exact interval. If p is 0 or 1, or there is only one unit, v is
+uninformative, and :math:`n_{\text{eff}}` is the number of units. With one answer per unit,
+:math:`n_{\text{eff}}` is the number of answers.
 
 In simulations, the coverage of 95 % intervals was 92 to 98 % for proportions, and at least 93 %
 for paired differences. Each condition had 400 data sets of 20, 50 or 200 units with one or four

@@ -2,11 +2,12 @@
 
 A resample is a vector of counts: how often each unit (question, respondent, model) was drawn. A
 statistic is computed for many vectors of counts in one call: the vector of the sample (all counts
-are one), vectors without each group of units, and vectors of resamples. Differences between models
-are computed within a resample, so that the difficulty of the questions cancels. Clustered units
-(several questions about one passage) are drawn and left out as whole clusters. Rounding in matrix
-products depends on their shape. The number of resamples per call therefore depends only on the
-number of units, so that results are reproducible to the last bit.
+are one), vectors that each leave out one group of units, and vectors of resamples. Differences
+between models are computed within a resample, so that the difficulty of the questions cancels.
+Clustered units (several questions about one passage) are drawn and left out as whole clusters.
+Rounding in a matrix product depends on the shapes of the matrices. The number of resamples per
+call therefore depends only on the number of units, so that results are reproducible to the last
+bit.
 """
 
 from collections.abc import Callable
@@ -94,7 +95,7 @@ class ResamplingArguments(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Resampling(Bootstrap):
-    """Parsed arguments of a function: `Bootstrap`, level, seed, kind of interval."""
+    """Parsed arguments of a function: `Bootstrap` options, level, seed, and kind of interval."""
 
     level: float = field(default=0.95, kw_only=True)
     rng: RandomState = field(default=None, kw_only=True)

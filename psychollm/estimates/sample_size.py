@@ -190,7 +190,8 @@ def units_needed(
     Returns
     -------
     ndarray (k,)
-        Numbers of units, rounded up; NaN without a standard error, and infinite without an effect.
+        Numbers of units, rounded up; NaN if the standard error is undefined, and infinite if the
+        effect is zero.
 
     Examples
     --------
@@ -274,7 +275,7 @@ def _digits(values: FloatArray, digits: int) -> FloatArray:
 
 @lru_cache(maxsize=256)
 def _chi(df: float, *, few: bool) -> tuple[FloatArray, FloatArray]:
-    """Return quantiles and weights of a chi variable over the root of its degrees of freedom."""
+    """Return quantiles and weights of a chi variable divided by the root of its df."""
     if df >= _EXACT:
         return np.ones(1), np.ones(1)
     node = _NODES[few]

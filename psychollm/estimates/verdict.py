@@ -312,7 +312,7 @@ def counted(
 
 
 def _listed(parts: Sequence[str], last: str) -> str:
-    """Join parts by commas, and the last one by `last`."""
+    """Join parts with commas, and add the last part with the separator `last`."""
     return last.join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 

@@ -51,7 +51,7 @@ def plot_risk_coverage(
     uninformative confidence; the dotted line is the curve for the best possible order of answers.
     With up to three models, every model has both baselines and a band. With more than three
     models, only the model with the lowest AURC has baselines and a band. `plot_risk_coverage_grid`
-    draws these for every model. ``result.to_frame()`` returns the plotted numbers.
+    draws baselines and bands for every model. ``result.to_frame()`` returns the plotted numbers.
 
     Parameters
     ----------

@@ -164,7 +164,7 @@ def inset(inner: "Axes", title: str) -> "Axes":
 
 @plain_text()
 def plot_retention(result: Retention, *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the number of factors that each retention rule suggests, with the most frequent shaded.
+    """Draw the number of factors suggested by each retention rule; shade the most frequent number.
 
     ``plot_scree(result.parallel)`` draws the eigenvalues. ``result.to_frame()`` returns the
     plotted numbers.

@@ -40,7 +40,7 @@ def plot_second_factor(
     """Draw second-factor loadings against thresholds, with 90 % ranges under null hypotheses.
 
     The sign of a component is arbitrary. Each replicate gets the sign that agrees best with the
-    data. This slightly shifts null loadings towards the observed loadings.
+    data. This choice of the sign slightly shifts null loadings towards the observed loadings.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def plot_second_factor(
     Raises
     ------
     ShapeError
-        If a null distribution does not have one loading per threshold.
+        If the number of loadings of a null distribution differs from the number of thresholds.
 
     Examples
     --------

@@ -3,8 +3,8 @@
 A model is named by its folder, its file, or a name on the Hugging Face Hub, and is loaded on first
 use. Waiting requests to one model with the same parameters form a batch, which runs in a separate
 thread. Models share the processor, so only one batch runs at a time. The time limit of a request
-begins with its batch. A sampled reply with a seed runs alone, because it would otherwise depend on
-the other requests of a batch.
+begins when its batch starts. A sampled reply with a seed runs alone, because it would otherwise
+depend on the other requests of a batch.
 
 The raw reply is stored in the format of chat completions, so that it is parsed like a server's
 reply. At the first token and at the verdict, the log probabilities list every form of "yes" and

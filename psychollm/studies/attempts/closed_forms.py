@@ -6,8 +6,8 @@ pass^k is the proportion with only successes:
 .. math:: \text{pass@}k = 1 - \binom{n - s}{k} \Big/ \binom{n}{k}, \qquad
           \text{pass\^{}}k = \binom{s}{k} \Big/ \binom{n}{k}                              \quad (1)
 
-Powers of s / n are biased. With four successes in five attempts, (s / n)^4 is .41, but only one of
-the five subsets of four attempts has four successes, so pass^4 is .20.
+Powers of s / n are biased estimates of pass^k. With four successes in five attempts, (s / n)^4 is
+.41, but only one of the five subsets of four attempts has four successes, so pass^4 is .20.
 
 References
 ----------
@@ -26,7 +26,7 @@ from psychollm._base.types import FloatArray
 
 
 def _share_of_choices(chosen: FloatArray, n: FloatArray, k: int) -> FloatArray:
-    """Return C(chosen, k) / C(n, k); NaN with fewer than k attempts."""
+    """Return C(chosen, k) / C(n, k); NaN if there are fewer than k attempts."""
     share = np.ones(np.broadcast_shapes(np.shape(chosen), np.shape(n)))
     with np.errstate(invalid="ignore", divide="ignore"):
         for i in range(k):

@@ -186,7 +186,7 @@ def _upper_error(spent: FloatArray, there: BoolArray, clusters: IntArray | None)
 
 
 def _unbeaten(score: FloatArray, cost: FloatArray) -> BoolArray:
-    """Return whether each model is unbeaten by all others, from scores and costs (..., models)."""
+    """Return which models no other model beats, given scores and costs (..., models)."""
     better = score[..., None, :] - score[..., :, None]  # the last axis indexes the rivals
     cheaper = cost[..., :, None] - cost[..., None, :]
     beats = (better >= 0.0) & (cheaper >= 0.0) & ((better > 0.0) | (cheaper > 0.0))
@@ -196,7 +196,7 @@ def _unbeaten(score: FloatArray, cost: FloatArray) -> BoolArray:
 def _unbeaten_in(
     counts: FloatArray, tables: list[FloatArray], weights: list[FloatArray]
 ) -> FloatArray:
-    """Return whether each model is unbeaten in each resample (resamples, models)."""
+    """Return which models no other model beats in each resample (resamples, models)."""
     with np.errstate(invalid="ignore"):
         score, cost = (
             (counts @ table.T) / (counts @ weight.T)

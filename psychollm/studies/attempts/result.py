@@ -92,7 +92,7 @@ class Attempts(Study, Result):
         return tuple(self.pass_at_k)
 
     def estimates(self) -> Iterator[tuple[Quantity, int, Estimate]]:
-        """Yield the quantity, the number of attempts k and the estimate, for each of them."""
+        """Yield each estimate, preceded by its quantity and its number of attempts k."""
         for quantity, of in zip(QUANTITIES, (self.pass_at_k, self.pass_hat_k), strict=True):
             for k, estimate in of.items():
                 yield quantity, k, estimate

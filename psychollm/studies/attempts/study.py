@@ -7,8 +7,9 @@ effective number of questions and quantiles of Student's t. These intervals rema
 questions and near 0 and 1. Models are compared on the same questions. Without clusters, intervals
 of differences combine Wilson intervals (`psychollm.studies.attempts.differences`).
 
-Values between 0 and 1 vary less than binary values, but a few values may not show how much less.
-With mean p and variance V of the mean of n values, the Wilson interval without clusters uses
+Values between 0 and 1 vary less than binary values, but a few values do not suffice to estimate
+how much less. With mean p and variance V of the mean of n values, the Wilson interval without
+clusters uses
 
 .. math:: V^+ = \max\Big(V, \, \frac{p (1 - p)}{n - 1} \,
                 \frac{n (n - 1) V + a}{n p (1 - p) + a}\Big), \qquad a = 0.05,            \quad (1)

@@ -134,7 +134,7 @@ class Compare(ByGroups, Attempted, OfScores):
         return partial(self._grouped if self.by else self._whole, log)
 
     def _with_votes(self, error: InputError) -> InputError:
-        """Return an error about columns, with the option for votes if they may be votes."""
+        """Return the error about columns, naming the option for votes if the rows may be votes."""
         from psychollm._base.frames import is_called
         from psychollm.data.readers.votes_file import header_of_rows
 

@@ -21,7 +21,7 @@ from psychollm.studies.comparison.ranks import enough
 
 
 def _alpha(pairs: ScoreDifferences) -> FloatArray:
-    """Return the alpha of a single interval as wide as the simultaneous interval (pairs,)."""
+    """Return the alpha at which a single interval is as wide as the simultaneous one (pairs,)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(2.0 * stdtr(pairs.df, -pairs.margin / pairs.se), dtype=np.float64)
 

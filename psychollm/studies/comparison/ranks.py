@@ -15,7 +15,7 @@ def enough(differences: ScoreDifferences) -> BoolArray:
 
 
 def shown_better(differences: ScoreDifferences, part: IntArray) -> BoolArray:
-    """Return a matrix that is True where the row's model significantly beats the column's."""
+    """Return a matrix, True where the row's model significantly beats the column's model."""
     k = len(part)
     i, j = np.triu_indices(k, 1)
     lower, upper = np.where(enough(differences)[:, None], differences.interval, np.nan).T
@@ -38,7 +38,7 @@ def rank(value: FloatArray, part: IntArray) -> FloatArray:
 
 
 def tiers(better: BoolArray, defined: BoolArray, part: IntArray) -> IntArray:
-    """Return tiers within each connected set, 1 for the best tier; 0 without a score."""
+    """Return tiers within each connected set, 1 for the best tier; 0 if there is no score."""
     tier, first = np.zeros(len(better), dtype=np.int64), -1
     for row in np.flatnonzero(defined).tolist():
         alone = first < 0 or part[first] != part[row]

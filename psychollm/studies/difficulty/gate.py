@@ -77,7 +77,8 @@ class Gate(Result):
         Raises
         ------
         InputError
-            If features are passed and the gate was fitted to texts, or the reverse.
+            If features are passed to a gate that was fitted to texts, or texts to a gate that was
+            fitted to features.
         ShapeError
             If the number of features differs from the number in the fit.
         """

@@ -285,7 +285,7 @@ class _AsOften:
     """Rule that answers the questions with the highest scores, as often as the model says yes.
 
     Coverage and threshold are determined in each resample. Questions that are tied at the
-    threshold count as answered in part.
+    threshold count as partly answered.
     """
 
     order: IntArray  # (questions,) rows with a self-report, in descending order of score

@@ -8,15 +8,15 @@ with the pairs' scores, and P the precision of the priors. With this correction 
 1959), the model need not be refitted in each replicate. Replicates are resampled from one
 simulated pool of questions.
 
-Each pair's score is divided by the fourth root of its variance. The fourth root is a compromise
-between standardised scores, in which pairs with rare answers dominate, and weighting by
-information.
+Each pair's score is divided by the fourth root of its variance. Division by the fourth root is a
+compromise between two alternatives: standardised scores, in which pairs with rare answers
+dominate, and scores weighted by information.
 
 The size of a second factor is estimated from pair counts. Two factors are fitted jointly with
 asymptotes (`kernels.pairwise_lapses`), whose prior scales are estimated from answer patterns.
 
-Where lapses can take the place of a second factor, these tests have little power. Two normal
-factors are therefore compared with one factor with lapses, too (`two_factors`).
+The tests for a second factor have little power if lapses can take the place of this factor.
+Therefore, two normal factors are also compared with one factor with lapses (`two_factors`).
 
 References
 ----------
@@ -119,7 +119,7 @@ class WithLapses(Result):
     def p_value(self) -> float:
         """Fisher's combined p-value of the score test and the test of `second_share`.
 
-        The two tests are nearly independent.
+        The score test and the test of `second_share` are nearly independent.
         """
         product = self.test.p_value * self.second_share.p_value
         return float(chdtrc(4, -2.0 * np.log(product)))
@@ -132,7 +132,7 @@ class WithLapses(Result):
 
 
 def shown(p_both: float, p_scores: float, *, far: bool, alpha: float) -> bool:
-    """Return whether the combined test rejects one factor, or the score test does so by far."""
+    """Return whether one factor is rejected by the combined test, or clearly by the score test."""
     # With extreme yes rates, each test rejects one factor slightly too often, so the combined test
     # uses a stricter level. If lapses resemble a second factor, large proportions occur by chance,
     # so the decision is based on the score test.
@@ -275,7 +275,7 @@ def second_factor_tests(
     rng: np.random.Generator,
     progress: bool = False,
 ) -> tuple[ResidualTest, ResidualTest]:
-    """Test for a second factor, given lapses, by scores and by its proportion of variance."""
+    """Given lapses, test for a second factor by its scores and by its proportion of variance."""
     table = answers.table
     curves = _Curves.of(fit._parameters)
     yes, no = ((~table.missing & (table.codes == code)).T.astype(float) for code in (1, 0))

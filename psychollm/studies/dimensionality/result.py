@@ -70,8 +70,8 @@ class PlainSpectrum(Result):
     congruence : float
         Tucker's congruence of `second_loadings` with the second component of the replicates.
     null_congruence : float
-        Median congruence of each replicate's second component with their main direction, for
-        comparison.
+        Reference value for `congruence`: median over replicates of the congruence of the
+        replicate's second component with the main direction of all replicates' second components.
     sensitivity : Sensitivity
         Number of pairs with an empty cell, and proportions of variance under every continuity
         correction.

@@ -140,8 +140,8 @@ def shared_signals(
 
     Apply the tests that decide the verdict of `dimensionality`. Spectra under continuity
     corrections, and the full-information likelihood, are omitted, because they need all answers in
-    memory. Answers are counted by pair of models. Replicates of the fitted model are simulated as
-    bits.
+    memory. Answers are counted for each pair of models. Replicates of the fitted model are
+    simulated as bits.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """Test whether models share one factor, several or none, with `dimensionality`.
 
-Near copies are models, often related models, that agree more than the common factor predicts.
+Near copies are models that agree more than the common factor predicts; such models are often
+related.
 """
 
 from __future__ import annotations
@@ -129,18 +130,18 @@ def dimensionality(
     compared with its distribution under independence and under one factor. The verdict is based on
     `residual_test`, which uses pair counts and needs no correction. If `residual_test` rejects one
     normal factor, one factor with lapses or guesses is fitted, tested, and compared with two
-    factors by their likelihood. In pair counts, even a lapse rate of half a percent resembles a
-    second factor. If the likelihood does not distinguish lapses from a second factor, the verdict
-    is inconclusive. The documentation tabulates
-    false-positive rates and power, with and without lapses and guesses.
+    factors by their likelihood. In pair counts, the effect of a lapse rate of even half a percent
+    resembles a second factor. If the likelihood does not distinguish lapses from a second factor,
+    the verdict is inconclusive. The documentation tabulates false-positive rates and power, with
+    and without lapses and guesses.
 
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
         Binary answers of at least four models with varying answers.
     of : {"models", "questions"}
-        Whether to count the factors of the models (rows), with questions as units, or of the
-        questions (columns), with models as units.
+        Whether to count the factors of the models (rows; questions are the sampling units) or the
+        factors of the questions (columns; models are the sampling units).
     empty_cells, missing : str
         Treatment of empty cells and of missing answers in the eigenvalues of `spectrum` (see
         `tetrachoric`). `empty_cells` and `missing` do not affect the verdict on the number of

@@ -2,16 +2,18 @@ r"""Compare two normal factors with one factor with lapses.
 
 If one factor belongs to the easy questions of a test and another to the hard ones, asymptotes can
 take the place of the second factor: a respondent who fails an easy question but solves a hard one
-seems to lapse. A test of one factor with lapses then has little power. Whole answer patterns
-distinguish the two models. With :math:`\ell_u` the difference of their log-likelihoods for
-question u, the interval of the total difference is
+seems to lapse. A test of one factor with lapses has little power against such a second factor.
+Whole answer patterns distinguish two factors from one factor with lapses. Let :math:`\ell_u` be
+the log-likelihood of two factors minus the log-likelihood of one factor with lapses for question
+u. The interval of the total difference is
 
 .. math:: \sum_u \ell_u - \frac{k - 1}{2} \log n \pm z \sqrt{n \operatorname{var}(\ell_u)} .
           \qquad (1)
 
-The correction for the k - 1 further loadings of the second factor is Schwarz's. The asymptotes of
-the other model are not subtracted, because priors can shrink them to 0 and 1. If the interval
-contains zero, the answers are compatible with both models (Vuong, 1989).
+The correction for the k - 1 further loadings of the second factor is Schwarz's. The correction
+does not count the asymptotes of the model with lapses, because priors can shrink these asymptotes
+to 0 and 1. If the interval contains zero, the answers are compatible with both models (Vuong,
+1989).
 
 Loadings of the two factors are pairwise estimates, whose likelihood is slightly below the maximum.
 
@@ -72,7 +74,8 @@ class TwoFactors(Result):
     n_parameters : int
         Number of parameters, without the rotation.
     difference : Estimate
-        Log-likelihood minus that of one factor with lapses, after Schwarz's correction.
+        Log-likelihood minus the log-likelihood of one factor with lapses, after Schwarz's
+        correction.
     """
 
     fit: ExploratoryPairwiseLikelihood

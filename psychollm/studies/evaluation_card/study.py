@@ -459,7 +459,7 @@ def evaluation_card(
 
 
 def _reordered(families: Any, answers: RepeatedScores, order: list[int]) -> Any:
-    """Return the families in the order of the models when sorted by score."""
+    """Return the families in the order of the models sorted by score."""
     if families is None:
         return None
     names = unit_labels(families, answers.models, argument="families", kind="model")

@@ -65,8 +65,8 @@ class BoundaryProfile(Result):
     def pooled_intervals(self) -> FloatArray:
         """Wilson interval that treats runs as independent (models, 2).
 
-        The pooled interval is often reported, but it is too short if runs agree. Use the interval
-        of `retest.rate` instead.
+        The pooled interval is often reported, but is too short if runs have similar results. Use
+        the interval of `retest.rate` instead.
         """
         hits, n = self.retest.totals.sum(axis=1), self.retest.n.sum(axis=1)
         return wilson(hits, n, level=self.retest.rate.level)

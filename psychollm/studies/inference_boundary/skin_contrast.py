@@ -104,7 +104,7 @@ def skin_contrast(
 
 
 def skin_contrasts(answers: pd.DataFrame, resampling: Resampling) -> dict[str, Estimate]:
-    """Contrast each further surface form with the first, by type, if both have answers."""
+    """Contrast each further surface form with the first, by type, if both forms have answers."""
     if not {"skin", "structure"} <= set(answers.columns):
         return {}
     base, *others = dict.fromkeys(answers["skin"].tolist())

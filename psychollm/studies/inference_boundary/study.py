@@ -341,8 +341,8 @@ def inference_boundary(
     ----------
     answers : DataFrame
         One row per answer: model, type, item, run, response and score (1 passed, 0 failed, NaN
-        missing); optionally keyword, a second score of undefined words.
-        `RuleWorldScores.to_frame` returns it.
+        missing); optionally keyword, a second score of undefined words. `RuleWorldScores.to_frame`
+        returns such a table.
     answerable, lexical, interaction, control : hashable
         Labels of the types: answerable, undefined word, uncovered event, words exchanged. The
         types undefined word and words exchanged may be absent.

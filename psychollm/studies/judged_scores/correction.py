@@ -173,7 +173,7 @@ def fit(table: Labelled) -> Fit:
 
 
 def _weights(known: BoolArray, pi: FloatArray) -> FloatArray:
-    """Return the weights w in equation (1), zero without a label (models, labelled questions)."""
+    """Return weights w in equation (1), zero for missing labels (models, labelled questions)."""
     inverse = np.where(known, 1.0 / pi, 0.0)
     return np.asarray(inverse / np.maximum(inverse.sum(axis=1, keepdims=True), 1e-300))
 
@@ -281,7 +281,7 @@ def correlation_of(found: Fit, first: IntArray, second: IntArray) -> FloatArray:
 
 
 def two_values(verdict: FloatArray) -> IntArray | None:
-    """Return 0 or 1 for each verdict, -1 if missing; None with more than two values."""
+    """Return 0 or 1 for each verdict, -1 if missing; None if there are more than two values."""
     known = np.isfinite(verdict)
     if not known.any():
         return None

@@ -123,7 +123,7 @@ def variances_of(
     Parameters
     ----------
     residual : ndarray (models, questions)
-        Labels minus their predictions, NaN without a label.
+        Labels minus their predictions, NaN if there is no label.
     predicted : ndarray (models, questions)
         Predictions of the judge, which define groups of answers.
     answers : ndarray of bool (models, questions)
@@ -175,7 +175,7 @@ def unsure_of(variances: Variances) -> FloatArray:
 def needed(
     variances: Variances, half_width: float, level: float, *, unsure: bool, sampled: bool
 ) -> FloatArray:
-    """Return how many questions each model's interval requires; NaN if all are too few."""
+    """Return how many questions each model's interval requires; NaN if there are too few."""
     size = np.maximum(variances.size, 1.0)
     every = np.where(np.isfinite(variances.of), variances.of, 0.0)
     mean, spread_of = every.sum(axis=1) / size, unsure_of(variances)

@@ -236,7 +236,7 @@ def _chances(probability: Any, both: Verdicts, answers: BoolArray) -> FloatArray
 
 
 def _mean_verdicts(verdicts: FloatArray) -> FloatArray:
-    """Return the mean verdict of the judges (models, questions), NaN without verdicts."""
+    """Return the mean verdict of the judges (models, questions), NaN if there are no verdicts."""
     if len(verdicts) == 1:
         return np.asarray(verdicts[0])
     known = np.isfinite(verdicts)

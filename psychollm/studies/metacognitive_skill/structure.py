@@ -84,7 +84,7 @@ def structures_of(traces: Traces) -> list[Hashable]:
 def structure_contrast(
     panel: Panel, traces: Traces, pair: tuple[Hashable, Hashable] | None
 ) -> StructureContrast | None:
-    """Return diversity by structure (after `register_structures`); None without structures."""
+    """Return diversity by structure, after `register_structures`; None if there is none."""
     known = structures_of(traces)
     unknown = [one for one in pair or () if one not in known]
     if unknown:

@@ -195,7 +195,7 @@ class Panel:
         n: FloatArray,
         *cases: tuple[BoolArray, Reason],
     ) -> Estimate:
-        """Estimate a function of sums; it is undefined where one of the `cases` is true."""
+        """Estimate a function of sums; a value is undefined where one of the `cases` is true."""
         value = function(lambda key: self.columns[key].sum(axis=1)[None])[0]
         undefined = np.zeros(len(self.models), dtype=np.bool_)
         for condition, _ in cases:

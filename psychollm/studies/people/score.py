@@ -104,7 +104,7 @@ class PeopleScore(Result):
 
     @property
     def warning(self) -> str:
-        """Caveat on intervals from few people, as text; blank with more people or no interval."""
+        """Caveat on intervals from few people, as text; "" with more people or no interval."""
         n = self.baseline.n[0]
         if not self.people.size or not FEWEST_PEOPLE <= n < _MANY_PEOPLE:
             return ""
@@ -112,7 +112,7 @@ class PeopleScore(Result):
         return f"{lead} if a small group scores very differently"
 
     def on_average(self) -> str:
-        """Return the mean difference of models and people as text; "" without an interval."""
+        """Return the mean difference of models and people as text; "" if there is no interval."""
         value = self.average.value[0]
         if not np.isfinite(self.average.interval).all():
             return ""

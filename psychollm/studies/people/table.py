@@ -214,9 +214,9 @@ def beside_people(
     scores : ScoreLog, Responses, RepeatedScores, DataFrame, DataArray or array_like
         Scores of models, models x questions; NaN marks missing scores.
     people : DataFrame, array_like or path
-        Scores of people on the same questions: a row per person and a column per question, people
-        in a column or in the index; or a row per answer with the columns person, question and
-        score. A path is read by `read_people`.
+        Scores of people on the same questions: a table with a row per person (named in a column or
+        in the index) and a column per question, or a table with a row per answer and the columns
+        person, question and score. A path is read by `read_people`.
     clusters : array_like (questions,), optional
         Cluster of each question of `scores`, such as its passage or template.
     level : float

@@ -14,7 +14,8 @@ variances of the answers.
 .. math:: w_{ik} = \frac{\sum_j D_{ij} D_{kj}}{5 + \sum_j \sqrt{V_{ij} V_{kj}}}, \qquad
           h_{ij} = \sum_{k \ne i} w_{ik}^3 D_{kj}.                                       \quad (1)
 
-The cube gives most weight to near copies of a model, which few factors cannot represent.
+The cube gives most weight to near copies of a model, because a small number of factors cannot
+represent near copies.
 
 The stacked predictor is a logistic regression of held-out answers on these logits, shrunk towards
 the best single predictor.

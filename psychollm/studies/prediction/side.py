@@ -140,7 +140,7 @@ def gap_features(answered: BoolArray, kind: Kind) -> FloatArray:
 
 
 def _components(matrix: csr_array, most: int) -> FloatArray:
-    """Return the first components of centred rows, with mean square norm one."""
+    """Return the first components of centred rows, scaled to a mean square norm of one."""
     n, size = matrix.shape
     rank = min(most, n - 1, size)
     if rank < 1:

@@ -180,8 +180,8 @@ def predict_answers(
     ----------
     responses : Responses or table (models, questions)
         Answers (0 or 1), or scores between 0 and 1, which count as fractions of a yes. Missing
-        answers are predicted, and known answers are smoothed. Models and questions without
-        answers, and questions that all models or none have solved, are also predicted.
+        answers are predicted, and known answers are smoothed. Predictions also cover models and
+        questions without answers, and questions that all models or no model solved.
     models, questions : DataFrame, optional
         Side information, indexed by label, such as family, date, domain or human minutes. Columns
         are numbers, dates or words; positive numbers with a wide range are log-transformed. Labels

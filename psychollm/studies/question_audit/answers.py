@@ -34,7 +34,7 @@ class Answers:
 
     @property
     def right(self) -> FloatArray:
-        """Scores (questions, models), with 1 for right, 0 for wrong, and NaN without an answer."""
+        """Scores (questions, models): 1 for right, 0 for wrong, and NaN if there is no answer."""
         right = (self.codes == self.key[:, None]).astype(np.float64)
         return np.where(self.codes < 0, np.nan, right)
 
@@ -95,7 +95,7 @@ def answers_of(choices: Any, key: Any, n_options: int | None) -> Answers:
 
 
 def _cells(choices: Any) -> tuple[list[list[str]], Labels, Labels]:
-    """Return the option of each model on each question as text, "" without an answer."""
+    """Return the option of each model on each question as text, "" if there is no answer."""
     if isinstance(choices, Responses):
         values, models, questions = choices.values.T, choices.models, choices.questions
     elif is_long_frame(choices := in_pandas(choices)):

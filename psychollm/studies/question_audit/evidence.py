@@ -102,7 +102,7 @@ def concentration(picked: Picked) -> float:
 
     The distribution of errors over options does not depend on the number of errors. This
     distribution can therefore be estimated from questions whose key is the most popular option.
-    Few questions whose key is the most popular option have a wrong key.
+    Among questions whose key is the most popular option, wrong keys are rare.
     """
     if picked.binary or picked.n_options < 3:
         return OPEN_ALPHA
@@ -118,7 +118,7 @@ def concentration(picked: Picked) -> float:
 
 
 def dirichlet(counts: FloatArray, alpha: float) -> FloatArray:
-    """Return the log probability of a sequence with these counts (questions,)."""
+    """Return the log probability of a sequence with the given counts (questions,)."""
     k = counts.shape[1]
     each = gammaln(counts + alpha) - gammaln(alpha)
     total = gammaln(k * alpha) - gammaln(counts.sum(axis=1) + k * alpha)
@@ -157,7 +157,8 @@ def _over_ease(curve: FloatArray, means: FloatArray, spread: float) -> FloatArra
 def _another_right(picked: Picked, spread: float, alpha: float) -> tuple[FloatArray, FloatArray]:
     """Return log-likelihoods of a wrong key and of two right options.
 
-    Both are averaged over the options that may be right, and have shape (means, questions).
+    Both likelihoods are averaged over the options that may be right; the returned arrays have
+    shape (means, questions).
     """
     counts, key = picked.counts, picked.place == 0
     n = picked.n_options - 1

@@ -448,7 +448,7 @@ def question_audit(
 
 
 def _overclaimed(claimed: FloatArray, truth: FloatArray) -> float:
-    """Return by how many logits fault probabilities of 0.1 or more are too high, at least 0."""
+    """Return the excess, in logits, of fault probabilities that are 0.1 or more; at least 0."""
     some = claimed >= 0.1
     claims = logit(np.clip(claimed[some], 1e-9, 1.0 - 1e-9))
 

@@ -271,7 +271,7 @@ class QuestionScreen(Study, Result):
                 yield f"{_WORDS.get(why, why)}: {self._named(places)}"
 
     def _hardest(self) -> IntArray:
-        """Return the hard questions that have variance, the hardest first."""
+        """Return the hard questions with nonzero variance, the hardest first."""
         living = np.array([not why for why in self.dead])
         places = np.flatnonzero(self.hard & living)
         return places[np.argsort(self.score[places], kind="stable")]
@@ -320,7 +320,8 @@ def question_screen(
     ----------
     scores : ScoreLog, Responses, RepeatedScores, DataFrame, DataArray or array_like
         Scores from 0 to 1, such as 1 for right, in a table models x questions or models x
-        questions x repeats; or the result of `read_scores` or `read_logs`. NaN is missing.
+        questions x repeats; or the result of `read_scores` or `read_logs`. NaN marks missing
+        scores.
     families : mapping or array_like (models,), optional
         Family of each model. The tests use the mean score of each family, because related models
         are not independent.

@@ -18,7 +18,7 @@ class Everyone:
 
     @classmethod
     def of(cls, facets: Facets, shares: FloatArray) -> "Everyone":
-        """Return the design for groups with these proportions (groups,), or [1] without groups."""
+        """Return the design for groups with given proportions (groups,), or [1] without groups."""
         n, groups = facets.n_raters, shares.size
         member = np.tile(np.arange(groups), n)
         covariates = np.zeros((n * groups, facets.covariates.shape[1]))

@@ -6,8 +6,9 @@ marginal likelihood, in which raters are integrated out by Laplace's method. The
 has the weight of one or two raters of typical variance (MacKay's update). Therefore, raters with
 little information are shrunk towards the other raters, and a rater with constant ratings has
 finite severity. Newton steps use the observed information. The observed information subtracts the
-missing information, which is due to the unknown values of the objects. This term is reduced or
-omitted in the first three steps, and if the matrix is not positive definite.
+missing information, which is due to the unknown values of the objects. The missing information is
+reduced or omitted in the first three steps, and whenever the observed information matrix is not
+positive definite.
 
 A standard error is the larger of two values: one from the inverse of the information matrix H, and
 one from the sandwich estimator over objects.
@@ -16,8 +17,8 @@ one from the sandwich estimator over objects.
           H^{-1} \Big(\sum_j g_j g_j' + P\Big) H^{-1}.                                    \quad (1)
 
 In equation (1), g is the score of an object and P the precision of the prior, which is also part
-of H. The estimation of the variances between raters adds a term to both matrices. For the
-logarithm of a variance that is estimated from c raters, equation (2) gives this term.
+of H. The estimation of the variances between raters adds a term to both matrices. Equation (2)
+gives the term for the logarithm of a variance that is estimated from c raters.
 
 .. math:: \frac{2}{c}\, v v', \qquad v = H^{-1} P_k (u - \bar u).                         \quad (2)
 
@@ -135,7 +136,7 @@ class Population:
         return cls(layout, kinds, typical, float(np.arcsinh(SLOPE / np.sqrt(span) / KAPPA)))
 
     def prior(self, spread: Mapping[str, float]) -> Prior:
-        """Return the prior given standard deviations between raters."""
+        """Return the prior that follows from the standard deviations between raters."""
         layout = self.layout
         precision, centre = np.zeros((layout.size, layout.size)), np.zeros(layout.size)
         n = layout.n_raters

@@ -229,7 +229,7 @@ class RaterSeverity(Study, Result):
         )
 
     def _listed(self, order: Sequence[int], say: Callable[[int], str]) -> tuple[str, ...]:
-        """Return a line of text per rater, or only for the extreme raters if there are many."""
+        """Return a line of text per rater or, with many raters, only for the extreme raters."""
         if len(order) <= 2 * _SHOWN + 1:
             return tuple(map(say, order))
         left = len(order) - 2 * _SHOWN

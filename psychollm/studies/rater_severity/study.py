@@ -8,9 +8,9 @@ for middle ratings such as "unsure". A drift over time and a severity for each g
 optional. The population of objects is normal, and the population of raters is estimated (`fit`).
 
 Severity in logits refers to one object of average quality. Differences in the mean rating over all
-objects, on the scale of the ratings, depend less on the model. If ratings of one object are
-dependent beyond its quality, logits are biased towards zero, but differences in the mean rating
-remain valid.
+objects, on the scale of the ratings, depend less on the model. If the ratings of an object remain
+dependent given the object's quality, logits are biased towards zero, but differences in the mean
+rating remain valid.
 
 References
 ----------

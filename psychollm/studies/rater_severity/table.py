@@ -271,7 +271,7 @@ def _scaled(time: Any, thing: IntArray, things: Labels) -> FloatArray:
 
 
 def _ordered(cells: AnyArray, name: Any, naming: Naming) -> tuple[IntArray, Labels, bool]:
-    """Return ratings as ordinal codes of the categories, and whether one category is unsure."""
+    """Return ordinal codes of the ratings, the ordered labels, and whether a label is "unsure"."""
     given = None if naming.categories is None else tuple(naming.categories)
     spelling: dict[Any, Any] = {}
     if given is None and cells.dtype == object and all(isinstance(one, str) for one in cells):

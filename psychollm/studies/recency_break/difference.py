@@ -48,7 +48,7 @@ class Unit:
 
 
 def means_of_lineages(values: FloatArray, lineage: IntArray) -> FloatArray:
-    """Return the mean score of each lineage (lineages, questions), NaN without answers."""
+    """Return the mean score of each lineage (lineages, questions), NaN if there are no answers."""
     count = int(lineage.max()) + 1
     sums, known = np.zeros((count, values.shape[1])), np.zeros((count, values.shape[1]))
     there = np.isfinite(values)

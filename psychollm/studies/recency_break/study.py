@@ -226,7 +226,7 @@ def _searched(days: FloatArray) -> FloatArray:
 
 
 def _places(z: FloatArray, chosen: IntArray | None, of: IntArray, count: int) -> IntArray:
-    """Return each unit's index of its cut date; units of a lineage share a searched date."""
+    """Return the index of each unit's cut date; units of a lineage share a searched date."""
     if chosen is not None:
         return np.maximum(chosen, 0)
     best = np.where(np.isnan(z[:count]), np.inf, z[:count]).argmin(axis=1)

@@ -98,7 +98,7 @@ class DifficultyEffect(Result):
 
 
 def revision(table: EfficacyTable, resampling: Resampling) -> Revision | None:
-    """Return the effect of follow-ups on totals, by administration; None without follow-ups."""
+    """Return effects of follow-ups on totals by administration, None if there is no follow-up."""
     rows = table.rows
     again = rows[rows["phrasing"] != ""]
     if not len(again):
@@ -159,7 +159,7 @@ def factor_effect(
 
 
 def feedback_shift(table: EfficacyTable, resampling: Resampling) -> Estimate | None:
-    """Return the reduction of the rating error by feedback; None without feedback."""
+    """Return the reduction of the rating error by feedback; None if there is no feedback."""
     # The error is the distance between the total, scaled to 0 to 1, and the proportion of tasks
     # passed; the reduction is the error before minus the error after.
     rows = table.rows[table.rows["phrasing"] == ""]

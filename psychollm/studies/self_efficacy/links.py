@@ -122,7 +122,7 @@ def link(
 def performance_links(
     table: EfficacyTable, resampling: Resampling
 ) -> dict[Hashable, EfficacyLink] | None:
-    """Correlate totals with the proportion of tasks passed, by condition; None without tasks."""
+    """Correlate totals with the proportion of passed tasks by condition; None without tasks."""
     if table.tasks is None:
         return None
     base = table.base

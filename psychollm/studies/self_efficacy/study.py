@@ -326,7 +326,7 @@ def self_efficacy(
         models to results of `SelfEfficacy.score` is also accepted.
     performance : DataFrame, optional
         One row per task: model, condition, correct (0 to 1); optionally level and persona. Results
-        of `SelfEfficacy.score` include these rows.
+        of `SelfEfficacy.score` include the rows of tasks.
     people : DataFrame, path or HumanNorm, optional
         Ratings of people, as returned by `read_people`, with the column person and either items
         (columns i1, i2, and so on) or a total; a column condition is needed if models have several

@@ -6,7 +6,7 @@ the effective number of answers in equation (1).
 
 .. math:: n^* = \frac{p (1 - p)}{s^2 / m} \Big(\frac{z}{t_{m-1}}\Big)^2                   \quad (1)
 
-A proportion of this number of independent answers is as precise as a mean over m models whose
+A proportion of :math:`n^*` independent answers is as precise as a mean over m models whose
 proportions have variance :math:`s^2` (Korn and Graubard, 1998). If all proportions are equal, the
 effective number of answers is m. In simulations with 10, 20 and 50 models and narrow or wide
 distributions of proportions, the coverage of 95 % intervals was 93 to 98 %. The coverage of
@@ -255,7 +255,7 @@ def over_models(
 
 
 def _share_interval(mean: Estimate) -> FloatArray:
-    """Return bounds of proportions from equation (1), or NaN with fewer than two models."""
+    """Return bounds of proportions from equation (1); NaN if there are fewer than two models."""
     p, m = mean.value, mean.n
     tails = 0.5 + 0.5 * mean.level
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -3,9 +3,9 @@ r"""Relation between the predictability of a model's own answers and its semanti
 According to Nakkiran et al., training on next-token prediction removes miscalibration only if the
 model can predict its distribution over answers before it writes the first word. Before a long
 chain of thought, a model cannot predict its distribution over answers, and miscalibration remains.
-The theory of Nakkiran et al. thus predicts that an arm is calibrated worse if it predicts the
-distribution of its own answers worse. An arm is a model with one set of questions and one form of
-the prompts.
+The theory of Nakkiran et al. thus predicts larger calibration errors for arms that predict the
+distribution of their own answers less accurately. An arm is a model with one set of questions and
+one form of the prompts.
 
 For each question, let :math:`n_k` of M samples be in class k, and let :math:`q_k` be the predicted
 probability of class k. The prediction comes from a probe on the hidden state at the end of the
@@ -170,7 +170,7 @@ def semantic_mechanism(
     Raises
     ------
     ShapeError
-        If there is not one probability per sample.
+        If the shape of the probabilities differs from the shape of the samples.
     CodeError
         If a probability is outside [0, 1], or samples of one class have different probabilities.
     InputError
@@ -238,7 +238,7 @@ def predicted_chances(
     Raises
     ------
     ShapeError
-        If there is not one distribution per question.
+        If the number of distributions differs from the number of questions.
 
     Examples
     --------

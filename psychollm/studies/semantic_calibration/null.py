@@ -6,8 +6,9 @@ the model's answers. With M samples and counts :math:`n_k`, even a calibrated mo
 miscalibrated, for two reasons. Calibration errors are never negative, so noise increases them.
 Moreover, the largest observed proportion overestimates the probability of its class, because this
 class was selected as the largest. The usual expectation of a calibration error, in which answers
-are right with the probability given by the confidence, accounts only for the first reason. The
-null distribution in this module accounts for both reasons.
+are right with the probability given by the confidence, accounts for noise but not for the
+selection of the largest class. The null distribution in this module accounts for noise and for the
+selection.
 
 Under calibration, the right answer and the samples are exchangeable. Together, the right answer
 and the samples have the counts :math:`m_k = n_k + 1\{k = g\}`, with g the class of the right

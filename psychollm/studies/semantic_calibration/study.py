@@ -8,7 +8,8 @@ base model?
 
 The calibration error of every arm is compared with two expected errors: the error of calibrated
 confidences (`smooth`, `binned`), and the error of a calibrated model with as many samples
-(`expected`; see `null`). The two expected errors differ. With five samples, the proportion of the
+(`expected`; see `null`). The two expected errors differ, because the largest of several sampled
+proportions overestimates the probability of its class. With five samples, the proportion of the
 largest class exceeds its probability by 0.15 if answers are diverse, and hardly at all if all
 answers are the same. Of two calibrated arms, the one with more diverse answers therefore has a
 larger raw error. Raw differences between arms reflect diversity more than calibration. Verdicts

@@ -302,7 +302,7 @@ def private_signal(
     LabelError, CodeError
         If the tables do not match, or are not binary.
     ShapeError
-        If there is not one loading and one threshold per model.
+        If the number of loadings or of thresholds differs from the number of models.
 
     Notes
     -----

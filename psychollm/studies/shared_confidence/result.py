@@ -168,10 +168,11 @@ class SharedConfidence(Study, Result):
     def loadings_frame(self) -> pd.DataFrame:
         """Return one row per model: threshold and loading, with and without continuity correction.
 
-        ``loading`` comes from the full-information solution, which needs no continuity correction,
-        with lapses removed if they were fitted (then there are also ``loading_without_lapses`` and
-        ``lapse_rate``). ``first_component`` and its ``quadratic_fit`` on the threshold come from
-        the plain tetrachoric spectrum, which depends on the continuity correction.
+        ``loading`` comes from the full-information solution, which needs no continuity correction.
+        If lapses were fitted, ``loading`` is corrected for lapses, and the table also has the
+        columns ``loading_without_lapses`` and ``lapse_rate``. ``first_component`` and its
+        ``quadratic_fit`` on the threshold come from the plain tetrachoric spectrum, which depends
+        on the continuity correction.
         """
         import pandas as pd
 

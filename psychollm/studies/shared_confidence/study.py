@@ -297,7 +297,7 @@ def uncorrelatable(said: Responses, validity: Screen) -> dict[Hashable, str]:
 
 
 def _without_partners(said: Responses) -> dict[Hashable, str]:
-    """Return a small set of models, found greedily, without which all pairs have a correlation."""
+    """Return few models whose removal makes all correlations defined, by a greedy search."""
     counts = binary_counts(said)
     varies = (counts.yes > 0) & (counts.yes < counts.n)
     undefined = ~(varies & varies.T)

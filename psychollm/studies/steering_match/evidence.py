@@ -2,8 +2,8 @@ r"""Controls for the headline statistics: permuted questions, other tables, and 
 
 In the first control, the steered answers keep their yes rates at every strength but are assigned
 to random questions. Best strengths still follow the thresholds, because strengths and thresholds
-both follow the yes rates. The :math:`R^2` and agreement that remain are therefore not evidence for
-steering.
+both follow the yes rates. Therefore, an :math:`R^2` and an agreement that are no higher than in
+the first control are not evidence for steering.
 
 The second control replaces the table by other tables, such as tables of random directions and of
 directions estimated from shuffled labels.

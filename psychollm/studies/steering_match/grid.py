@@ -8,10 +8,10 @@ and a target m.
           \kappa = \frac{A - P_e}{1 - P_e}, \qquad
           P_e = \frac{s t + (n - s)(n - t)}{n^2}.                                  \quad (1)
 
-Here, n is the number of questions, b the number of questions to which target and steered model
-answer yes, and t and s are the numbers of yes answers of the target and of the steered model (all
-weighted). Equation (2) is the log-likelihood of the target's answers y under a logistic curve in
-the steered log odds.
+Here, n is the number of questions, and b is the number of questions to which the target and the
+steered model both answer yes. The target answers yes to t questions, and the steered model to s
+questions. All numbers of questions are weighted. Equation (2) is the log-likelihood of the
+target's answers y under a logistic curve in the steered log odds.
 
 .. math:: \ell = \max_{c \ge 0} \sum_q w_q \log \sigma\{(2 y_q - 1)\, c\, L_q(\alpha)\}. \quad (2)
 
@@ -123,7 +123,7 @@ class Profiles:
 
     @property
     def yes_rates(self) -> FloatArray:
-        """Proportion of yes answers, NaN without answers (targets,)."""
+        """Proportion of yes answers, NaN if there are no answers (targets,)."""
         return ratio(self.said.sum(axis=1), self.n)
 
 
@@ -297,7 +297,7 @@ def criterion_curve(
 def known_at(grid: Grid, places: IntArray) -> BoolArray:
     """Return whether a question has a steered answer at each target's strength.
 
-    The shape is (targets, questions).
+    The returned array has shape (targets, questions).
     """
     if grid.known is None:
         return np.ones((places.size, grid.yes.shape[1]), dtype=np.bool_)

@@ -309,7 +309,7 @@ def _targets(targets: ResponsesLike) -> Responses:
 
 
 def _thresholds(thresholds: Any, labels: Labels) -> FloatArray | None:
-    """Return the thresholds in the order of the targets; None without thresholds."""
+    """Return the thresholds in the order of the targets; None if there are no thresholds."""
     if thresholds is None:
         return None
     if hasattr(thresholds, "thresholds"):

@@ -57,7 +57,7 @@ class Answers:
 
 
 def mean_defined(values: FloatArray) -> FloatArray:
-    """Return the mean of the defined values over the last axis, NaN without defined values."""
+    """Return the mean of the defined values over the last axis, NaN if no value is defined."""
     known = np.isfinite(values)
     n = known.sum(axis=-1)
     total = np.where(known, values, 0.0).sum(axis=-1)
@@ -133,7 +133,7 @@ def _criteria(counts: Counts) -> tuple[FloatArray, FloatArray]:
 def _other_half(
     grid: Grid, profiles: Profiles, half: BoolArray, places: tuple[IntArray, IntArray]
 ) -> FloatArray:
-    """Return counts (4, targets, questions): agreements, yes, the target's yes, scored answers."""
+    """Count agreements, yes, target's yes, and scored answers (4, targets, questions)."""
     # The first indices were chosen on this half, the second on the other questions.
     own, other = places
     yes = np.where(half, grid.yes[other], grid.yes[own])

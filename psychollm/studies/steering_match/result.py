@@ -206,10 +206,10 @@ class SteeringMatch(Study, Result):
     def to_xarray(self) -> Any:
         """Return steered answers (strengths, questions) and the targets' answers as a Dataset.
 
-        ``answers`` (targets, questions) is NaN if missing. The arrays ``hits``, ``said``,
-        ``truth`` and ``scored`` have the dimensions way (of choosing a strength), target and
-        question. They count agreements, yes answers, the target's yes answers, and questions that
-        both answered.
+        The array ``answers`` (targets, questions) contains NaN for missing answers. The arrays
+        ``hits``, ``said``, ``truth`` and ``scored`` have the dimensions way (of choosing a
+        strength), target and question. The four arrays count agreements, yes answers, the target's
+        yes answers, and questions that the target and the steered model both answered.
 
         Raises
         ------
@@ -313,7 +313,7 @@ def _ahead(one: Control, alpha: float) -> bool:
 
 
 def _unshown(study: SteeringMatch, kappa: str, least: float) -> str:
-    """Return a sentence: an effect is absent, or too few questions leave it unclear."""
+    """Return a sentence: either an effect is absent, or the questions are too few to decide."""
     low, high = study.null.quantile([0.05, 0.95])[:, 4]
     if high - low < 2.0 * least:
         return (

@@ -181,7 +181,7 @@ class SteeredAnswers(Result):
 
     @property
     def yes_rates(self) -> FloatArray:
-        """Proportion of yes among the answers, NaN without answers (strengths,)."""
+        """Proportion of yes among the answers, NaN if there are no answers (strengths,)."""
         known = np.isfinite(self.yes)
         said = np.where(known, self.yes, 0.0).sum(axis=1)
         n = known.sum(axis=1)

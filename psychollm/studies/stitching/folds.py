@@ -41,7 +41,7 @@ class HeldOut:
 
     @property
     def squared_error(self) -> float:
-        """Mean squared error; NaN without held-out scores."""
+        """Mean squared error; NaN if there are no held-out scores."""
         return float(np.mean((self.score - self.value) ** 2)) if self.score.size else np.nan
 
     @property
@@ -164,7 +164,7 @@ def held_models(scores: ScoreTable, n_abilities: int, rng: np.random.Generator) 
 
 
 def latest_year(scores: ScoreTable) -> float:
-    """Return the date of the latest model; NaN without dates."""
+    """Return the date of the latest model; NaN if there are no dates."""
     return float(np.nanmax(scores.years)) if np.isfinite(scores.years).any() else np.nan
 
 

@@ -72,7 +72,7 @@ class StitchedBenchmarks(Study, Result):
 
     @property
     def benchmarks(self) -> "pd.DataFrame":
-        """Return one row per benchmark with difficulty, slope, intervals, scatter and models."""
+        """Return one row per benchmark: difficulty, slope, intervals, residual SD and models."""
         import pandas as pd
 
         columns: dict[str, Any] = {"benchmark": pd.Series(list(self.data.benchmarks), dtype=None)}

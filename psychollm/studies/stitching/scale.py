@@ -395,7 +395,7 @@ class _Fit:
 def _marked_effect(
     system: _System, curved: FloatArray, pull: FloatArray, marks: FloatArray, gamma: float
 ) -> tuple[float, float]:
-    """Return gamma after a Newton step, with abilities and curves eliminated, and its SE."""
+    """Return gamma and its SE after a Newton step, with abilities and curves eliminated."""
     weighted = curved * marks
     models = weighted @ system.loads
     curves = (weighted[:, :, None] * system.of_curves).sum(axis=0)

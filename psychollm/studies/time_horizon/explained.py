@@ -13,14 +13,14 @@ length at which a task with :math:`u = 0` is solved with this probability:
 marginal likelihood, by adaptive Gauss-Hermite quadrature. Abilities have Jeffreys' penalty, which
 keeps abilities finite if a model has only successes or only failures.
 
-The interval is a Fieller interval: it contains all x with :math:`(\theta_m - \operatorname{logit}
-s - \beta x)^2` below a quantile times the variance of the difference. The covariance of the
-estimates has two parts. One part of the covariance is due to the sampling of answers given the
-tasks, and the other part to the sampling of the n tasks. Let :math:`B_j` be the effect of a
-one-logit shift of task j on the estimates. The part due to the sampling of tasks is
-:math:`\sigma^2 \sum_j B_j B_j'`. For families of tasks with a common shift of variance
-:math:`\tau^2`, the term :math:`\tau^2 \sum_{j \neq k} B_j B_k'` is added. Because a line was
-fitted to the tasks, the part due to the sampling of tasks is multiplied by n / (n - 2). This part
+The interval is a Fieller interval: it contains all x with
+:math:`(\theta_m - \operatorname{logit} s - \beta x)^2` below a quantile times the variance of the
+difference. The covariance of the estimates has two parts. One part of the covariance is due to the
+sampling of answers given the tasks, and the other part to the sampling of the n tasks. Let
+:math:`B_j` be the effect of a one-logit shift of task j on the estimates. The part due to the
+sampling of tasks is :math:`\sigma^2 \sum_j B_j B_j'`. For families of tasks with a common shift of
+variance :math:`\tau^2`, the term :math:`\tau^2 \sum_{j \neq k} B_j B_k'` is added. Because a line
+was fitted to the tasks, the part due to the sampling of tasks is multiplied by n / (n - 2), and
 has n - 2 degrees of freedom. Few families carry little information about :math:`\tau^2`. Intervals
 therefore average over the proportion of the task variance that is due to families, weighted by the
 restricted likelihood. A mean of several attempts counts conservatively as one answer.

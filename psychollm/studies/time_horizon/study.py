@@ -212,7 +212,7 @@ def _estimate(
     level: float,
     lacks: tuple[BoolArray, Reason],
 ) -> Estimate:
-    """Return horizons in minutes, with the reason if one is undefined or unbounded."""
+    """Return horizons in minutes, with reasons for undefined and unbounded horizons."""
     solved, tried = table.solved, np.isfinite(table.solved)
     n = tried.sum(axis=1)
     none = n == 0

@@ -47,7 +47,7 @@ def chances(eta: FloatArray, nu: FloatArray) -> tuple[FloatArray, FloatArray, Fl
 
 
 def terms(eta: FloatArray, nu: FloatArray, wins: FloatArray, n: FloatArray) -> Terms:
-    """Return likelihood terms of votes with weights `wins` (3, votes), whose sums are `n`."""
+    """Return likelihood terms of votes with weights `wins` (3, votes) that sum to `n` (votes,)."""
     left, tie, right = chances(eta, nu)
     gap = left - right
     with np.errstate(divide="ignore"):

@@ -94,7 +94,7 @@ class Fit:
 
     @property
     def spread(self) -> FloatArray:
-        """SD of the strengths, then the SD of each kind's deviations (1 + own,)."""
+        """SD of the strengths, followed by the SD of the deviations of each kind (1 + own,)."""
         return self.state.spread
 
     @cached_property

@@ -16,7 +16,7 @@ _DENSE = 0.05  # proportion of nonzero cells above which a matrix is dense
 
 
 class Expected(NamedTuple):
-    """Posterior means over the effects of voters."""
+    """Quantities averaged over the posterior of the voters' effects."""
 
     scores: FloatArray  # (3, votes) gradients in the model, side and tie terms
     moments: FloatArray  # (voters, 3) mean squares of the effects
@@ -105,7 +105,7 @@ def slope_of(votes: Votes, scores: FloatArray) -> FloatArray:
 
 
 def scale_of(votes: Votes, state: State, at: Here) -> tuple[float, float]:
-    """Return the information about the scale of strengths, and the part voters' effects remove."""
+    """Return the information about the scale, and the part of it that voters' effects remove."""
     line = at.slope * (state.phi[votes.left] - state.phi[votes.right])
     one = at.terms
     total = float((one.eta_eta * line**2).sum())
@@ -153,7 +153,10 @@ def _square(column: csr_array) -> FloatArray:
 
 
 def swept_of(votes: Votes, state: State, at: Here) -> tuple[csr_array, ...]:
-    """Return matrices F (parameters, voters); the sum of F F' is the information lost."""
+    """Return matrices F (parameters, voters) for the information that voters' effects remove.
+
+    The removed information is the sum of F F' over the returned matrices.
+    """
     if not votes.n_voters:
         return ()
     one, design = at.terms, votes.scaled(at.slope)

@@ -3,14 +3,15 @@ r"""Choose the pairs of models that determine the boundaries of tiers with the f
 A tier ends before the first model that is significantly weaker than the tier's best model.
 Therefore, only the differences between the best model of a tier and the models of the next tier
 determine the tiers. A difference d is expected to become significant when the number of votes is
-:math:`m_d` times the present number.
+:math:`m_d` times the current number.
 
 .. math:: m_d = \Bigl(\frac{c \, \mathrm{se}_d}{d}\Bigr)^2                               \quad (1)
 
 Here, c is the number of standard errors in a simultaneous margin of error. The target tiers are
-the tiers expected with three times the votes or, if these are already established, with six times
-the votes, and so on. A vote on the pair (a, b) adds the information I to the difference between a
-and b, and lowers the variance of another difference by the amount, equation (2).
+the tiers expected with three times the current number of votes. If these tiers are already
+established, the target tiers are the tiers expected with six times the current number, and so on.
+A vote on the pair (a, b) adds the information I to the difference between a and b, and lowers the
+variance of another difference by the amount in equation (2).
 
 .. math:: \frac{I \, (d' C q)^2}{1 + I \, q' C q}.                                        \quad (2)
 
@@ -117,7 +118,7 @@ def _gains(
     multiple: float,
     part: IntArray,
 ) -> FloatArray:
-    """Return, for each pair, the proportion of the needed votes that one vote on it saves."""
+    """Return, for each pair, the proportion of needed votes that one vote on the pair saves."""
     needed = variance * multiple**2 / np.maximum(gap**2, 1e-3 * variance)
     open_ = _open(i, j, needed, part)
     weight = needed[open_]

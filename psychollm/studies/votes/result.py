@@ -92,7 +92,7 @@ class Voters(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Kinds(Result):
-    """Comparison of each kind of voters, or voter with very many votes, with all other voters."""
+    """Comparison of each kind of voters, or each very frequent voter, with all other voters."""
 
     labels: Labels  # (kinds,)
     n_votes: IntArray  # (kinds,)
@@ -165,7 +165,7 @@ class BradleyTerry(Study, Result):
 
     @property
     def score(self) -> Estimate:
-        """Alias of `strengths`, under the name that comparisons of scores read."""
+        """Alias of `strengths`, under the name that functions for comparing scores use."""
         return self.strengths
 
     @property

@@ -473,7 +473,7 @@ def _kinds(
 
 
 def _worth(votes: Votes, fit: Fit, g: int) -> float:
-    """Return the information per vote of a kind of voters, divided by that of other voters."""
+    """Return the information per vote of a kind of voters, relative to all other voters."""
     k = votes.k
     own = votes.own == g
     centre = np.eye(k) - 1.0 / k
