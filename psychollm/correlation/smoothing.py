@@ -86,7 +86,7 @@ def shrink(matrix: FloatArray, target: FloatArray, shrinkage: float | None) -> R
 
 
 def least_shrinkage(matrix: FloatArray, target: FloatArray) -> tuple[float, int]:
-    """Return the smallest weight of the target without negative eigenvalues, and the steps."""
+    """Return the smallest weight that removes negative eigenvalues, and the number of steps."""
     if np.linalg.eigvalsh(target)[0] < DEFINITE:
         return _bisect(matrix, target)
     root = np.linalg.cholesky(target)

@@ -247,8 +247,8 @@ class Correlation(Result):
         method : {"profile", "delta"}
             ``"profile"`` inverts the likelihood-ratio test, with thresholds profiled out. The
             profile interval is defined for every pair with an estimate, and is one-sided for an
-            estimate at the bound. ``"delta"`` uses Fisher's z and the delta method; it is faster,
-            but NaN for an estimate at the bound.
+            estimate at the bound. ``"delta"`` uses Fisher's z and the delta method; this method is
+            faster, but gives NaN for an estimate at the bound.
 
         Returns
         -------
@@ -351,9 +351,9 @@ def tetrachoric(
     device : str, optional
         Torch device, for example "cuda", "cuda:1" or "cpu", on which answers are counted and
         correlations are computed (needs torch). The default, None, uses compiled kernels on the
-        processor; correlations agree within 1e-12. Weighted answers are always counted on the
-        processor. The processor also solves pairs with an empty cell, pairs with correlations
-        beyond ±0.97, and all pairs with ``missing="global"``.
+        CPU; correlations agree within 1e-12. Weighted answers are always counted on the CPU. The
+        CPU also solves pairs with an empty cell, pairs with correlations beyond ±0.97, and all
+        pairs with ``missing="global"``.
 
     Returns
     -------
@@ -430,7 +430,7 @@ def tetrachoric(
 def _as_counts(
     data: object, *, of: Axis, weights: ArrayLike | None, device: str | None
 ) -> PairCounts:
-    """Return pair counts, computed from `data` if these are responses."""
+    """Return pair counts, which are computed if `data` are responses."""
     if isinstance(data, PairCounts):
         if weights is not None:
             msg = "weights are for questions: pass them to PairCounts.count, not with counts"

@@ -35,7 +35,7 @@ LARGE = 1_000_000_000  # bytes; a larger dense table may be kept sparse
 
 
 def is_better_sparse(n_models: int, n_questions: int, n_answers: int) -> bool:
-    """Return whether a table should be sparse: over 1 GB if dense, and under a third filled."""
+    """Return whether a table should be sparse: above 1 GB if dense, less than a third filled."""
     cells = n_models * n_questions
     return cells * DENSE_BYTES > LARGE and n_answers * 3 < cells
 

@@ -222,7 +222,7 @@ class Sparse:
         return models, cells.columns.astype(np.int64), cells.codes.astype(np.int64)
 
     def first_above(self, code: int) -> tuple[int, int, int]:
-        """Return model, question and code of the first answer above `code`, by question order."""
+        """Return model, question and code of the first answer above `code`, in question order."""
         return next(
             (int(cells.columns[at[0]]), int(questions[at[0]]), int(cells.codes[at[0]]))
             for questions, cells in self._numbered(np.int64)

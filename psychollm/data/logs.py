@@ -89,14 +89,14 @@ def read_logs(
 
     The supported formats are Inspect AI, lm-evaluation-harness, Every Eval Ever, HELM, lighteval,
     OpenCompass, promptfoo, deepeval, OpenAI evals, HAL, EvalScope, and any table with a row per
-    score. The tools need not be installed.
+    score. The evaluation tools need not be installed.
 
     Parameters
     ----------
     paths : path, iterable of paths, or mapping of str to either
         Log files, or folders of log files. In a mapping such as ``{"before": path, "after":
-        path}``, each key is the name of the model in its logs, or precedes the names of several
-        models: ``before/MODEL``.
+        path}``, each key replaces the name of the model in its logs. If the logs of any key
+        contain several models, all names have the form ``before/MODEL``.
     format : str, optional
         Log format; by default detected from the content of each file.
     task : str or iterable of str, optional
@@ -116,10 +116,11 @@ def read_logs(
     strict : bool
         Whether correct means ``score > threshold`` (default) or ``score >= threshold``.
     no_answer : {"wrong", "missing"}, optional
-        Meaning of the score "N" (no answer), which Inspect counts as wrong; required if it occurs.
+        Meaning of the score "N" (no answer), which Inspect counts as wrong; required if "N"
+        occurs.
     match : {"content", "label"}
-        How to match questions of different runs: by their text, if the logs have it, or by their
-        label.
+        How to match questions of different runs: by their text, if the logs contain the text, or
+        by their label.
     columns : mapping, optional
         Column names of tables, by role: ``model``, ``question``, ``score``, ``task``, ``repeat``,
         ``scorer``, ``filter``, ``error``, ``confidence``, ``content``.
@@ -153,14 +154,15 @@ def read_logs(
         If a file is damaged, malicious or not a log, or if a required option is missing; the
         message lists the possible values.
     MissingPackageError
-        If zstandard is needed for a compressed log, or pyarrow for Parquet, and is not installed.
+        If a package that a log needs is not installed: zstandard for compressed logs, pyarrow for
+        Parquet.
 
     Warns
     -----
     ValidityWarning
         If no question of a run has the same text as a question of another model.
     PsychollmWarning
-        If answers in different folders count as repeats of one model.
+        If answers in different folders are counted as repeats of one model.
 
     Notes
     -----
@@ -224,8 +226,8 @@ def read_scores(
     ----------
     paths : path, iterable of paths, or mapping of str to either
         Log files, or folders of log files. In a mapping such as ``{"before": path, "after":
-        path}``, each key is the name of the model in its logs, or precedes the names of several
-        models: ``before/MODEL``.
+        path}``, each key replaces the name of the model in its logs. If the logs of any key
+        contain several models, all names have the form ``before/MODEL``.
     format : str, optional
         Log format; by default detected from the content of each file.
     task : str or iterable of str, optional
@@ -236,10 +238,11 @@ def read_scores(
         Filter of lm-evaluation-harness, or perturbation of HELM, to read; required if there are
         several.
     no_answer : {"wrong", "missing"}, optional
-        Meaning of the score "N" (no answer), which Inspect counts as wrong; required if it occurs.
+        Meaning of the score "N" (no answer), which Inspect counts as wrong; required if "N"
+        occurs.
     match : {"content", "label"}
-        How to match questions of different runs: by their text, if the logs have it, or by their
-        label.
+        How to match questions of different runs: by their text, if the logs contain the text, or
+        by their label.
     columns : mapping, optional
         Column names of tables, by role: ``model``, ``question``, ``score``, ``task``, ``repeat``,
         ``scorer``, ``filter``, ``error``, ``confidence``, ``content``.
@@ -261,8 +264,8 @@ def read_scores(
     progress : bool
         Whether to show a progress bar.
     keep : sequence of str
-        Additional columns of the frame, such as a domain. Their values come from columns of a
-        table, Inspect's metadata, or lm-evaluation-harness documents.
+        Additional columns of the frame, such as a domain. The values come from columns of a table,
+        Inspect's metadata, or lm-evaluation-harness documents.
 
     Returns
     -------
@@ -275,7 +278,8 @@ def read_scores(
         If a file is damaged, malicious or not a log, or if a required option is missing; the
         message lists the possible values.
     MissingPackageError
-        If zstandard is needed for a compressed log, or pyarrow for Parquet, and is not installed.
+        If a package that a log needs is not installed: zstandard for compressed logs, pyarrow for
+        Parquet.
     LabelError
         If no log has a field of `keep`.
 

@@ -42,8 +42,8 @@ def read_categories(
         Filter of lm-evaluation-harness, or perturbation of HELM, to read; required if there are
         several.
     match : {"content", "label"}
-        How to match questions of different runs: by their text, if the logs have it, or by their
-        label.
+        How to match questions of different runs: by their text, if the logs contain the text, or
+        by their label.
     progress : bool
         Whether to show a progress bar.
 

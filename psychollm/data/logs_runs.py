@@ -1,11 +1,11 @@
 """Search for logs in files and folders, and selection of the runs to include.
 
-A respondent is a model in one configuration, or what the caller names: paths may be a mapping from
-names, such as "before" and "after", to the logs of each. Two runs of a model on one task with
-different settings are two respondents, whose names contain the settings that differ. A question is
-identified by its content, not its position: the same question has one label in all runs, and
-different questions at the same position have different labels. If there are several tasks, scorers
-or filters, the caller chooses among them.
+A respondent is a model in one configuration. The caller may instead define respondents by a
+mapping from names, such as "before" and "after", to the logs of each respondent. Two runs of a
+model on one task with different settings are two respondents, whose names contain the settings
+that differ. A question is identified by its content, not its position: the same question has one
+label in all runs, and different questions at the same position have different labels. If there are
+several tasks, scorers or filters, the caller chooses among them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -108,7 +108,7 @@ def _named(paths: Mapping[str, SomePaths]) -> Mapping[str, SomePaths]:
 
 
 def _with_names(by_name: Mapping[str, Sequence[Run]]) -> list[Run]:
-    """Name models as the caller names their logs, with ``NAME/MODEL`` if logs hold several."""
+    """Name models as the caller names their logs; ``NAME/MODEL`` if any has several models."""
     models = [{run.model for run in runs} for runs in by_name.values()]
     alone = all(len(own) < 2 for own in models)
 
@@ -121,7 +121,7 @@ def _with_names(by_name: Mapping[str, Sequence[Run]]) -> list[Run]:
 
 
 def warn_of_merged(frame: "pd.DataFrame") -> None:
-    """Warn if answers in different folders count as repeats of one model.
+    """Warn if answers in different folders are counted as repeats of one model.
 
     Runs to be compared, such as those before and after a change, look like repeats if the logs
     name the same model.
@@ -436,7 +436,7 @@ def questions(
 
 
 def _keys(samples: Sequence[Sample]) -> list[tuple[str, int] | None]:
-    """Return what identifies each question: its content and a count; None without content.
+    """Return the key of each question (its content and a count), or None without content.
 
     The count distinguishes questions with the same content but different labels in a run.
     """

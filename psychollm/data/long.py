@@ -88,13 +88,13 @@ def is_long(layout: Layout, header: Sequence[str], columns: Columns) -> bool:
 
 
 def is_long_frame(data: Any) -> bool:
-    """Return whether data are a pandas table with one row per answer, judged by its columns."""
+    """Return whether data are a pandas table whose columns indicate one row per answer."""
     tabular = hasattr(data, "iloc") and data.ndim == 2
     return tabular and is_long("auto", [*data.columns], Columns())
 
 
 def pivot_of(table: Table) -> str:
-    """Return the advice in an error message if a wide table seems to hold a row per answer."""
+    """Return advice for an error message if a wide table seems to have one row per answer."""
     # Such a table has numbered rows, one or more columns of labels that repeat, and numbers.
     kinds: dict[bool, list[Any]] = {True: [], False: []}
     for name, cells in zip(table.questions, table.values.T, strict=True):
@@ -114,7 +114,7 @@ def pivot_of(table: Table) -> str:
 
 
 def _model_names(header: Sequence[Any]) -> list[Any]:
-    """Return the columns that may label models, or "id" beside a column of questions."""
+    """Return the columns that may label models; "id" only if there is a column of questions."""
     known = [name for name in header if is_called(name, MODELS)]
     exact = [name for name in known if str(name).lower() == "model"]
     return exact or known or (_ids(header) if _named_questions(header) else [])
@@ -149,7 +149,7 @@ def _score_names(header: Sequence[Any]) -> list[Any]:
 
 
 def known_columns(header: Sequence[Any]) -> dict[str, list[Any]]:
-    """Return the columns that may contain model, question and score, judged by their names."""
+    """Return the columns whose names indicate that they may contain model, question and score."""
     return {
         "model": _model_names(header),
         "question": _question_names(header),

@@ -115,8 +115,7 @@ class PairCounts(Result):
             to a mean of one, so that counts sum to the sample size.
         device : str, optional
             Torch device, "cuda", "cuda:1" or "cpu" (needs torch), for exact counts by matrix
-            products. By default, bits are counted on the processor; weighted counts never use a
-            device.
+            products. By default, bits are counted on the CPU; weighted counts never use a device.
 
         Raises
         ------

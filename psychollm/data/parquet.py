@@ -22,7 +22,7 @@ FREE = 1_000_000  # number of values allowed in a file of any size
 def open_parquet(
     path: Path, *, dictionaries: Sequence[str] = (), bounded: bool = True
 ) -> Iterator[Any]:
-    """Open a Parquet file; if it is damaged, raise an error that names it, even during reading."""
+    """Open a Parquet file; errors due to damage, also during reading, name the file."""
     # No limits are needed for files that are read in batches.
     arrow = require("pyarrow", extra="io", purpose="reading Parquet files")
     module = require("pyarrow.parquet", extra="io", purpose="reading Parquet files")

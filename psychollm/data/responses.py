@@ -46,8 +46,9 @@ class Responses(Result):
         DataFrame, or its first column. The dimension names of a DataArray (``model``,
         ``respondents``, ..., ``question``, ``items``, ...) determine its orientation. A long table
         has one row per answer. A table is treated as a long table if `question` or `value` is
-        given, or if its columns have usual names, such as "model" and "question". Absent pairs of
-        model and question are missing, and labels keep their order of first occurrence.
+        given, or if its columns have recognised names, such as "model" and "question". Pairs of
+        model and question that do not occur are missing answers, and labels keep their order of
+        first occurrence.
     models, questions : iterable, optional
         Unique labels that replace the labels of the data; by default the positions 0, 1, 2, ...
     codes : mapping, optional
@@ -64,8 +65,8 @@ class Responses(Result):
         Whether yes means ``value > threshold`` (default) or ``value >= threshold``.
     model, question, value : str, optional
         Columns of the model labels, the question labels (several columns are joined), and the
-        answers. By default, columns with usual names, such as "model", "question" or "item", and
-        "value", are used.
+        answers. By default, columns with recognised names, such as "model", "question" or "item",
+        and "value", are used.
     duplicates : {"error", "first", "last"}
         How to treat repeated answers of a model to a question in a long table.
 
@@ -190,7 +191,7 @@ class Responses(Result):
             Table with one row per answer, in any form that `psychollm.data.scan` reads, such as a
             Parquet file, a DataFrame, or a table of Arrow, polars, DuckDB or Dask.
         model, question, value : str, optional
-            Columns of the model, the question and the answer. By default, columns with usual
+            Columns of the model, the question and the answer. By default, columns with recognised
             names, such as "model", "question" or "item", and "value", are used.
         codes : mapping, optional
             Code of each value, such as ``{"yes": 1, "no": 0}``; required for text.
@@ -447,7 +448,7 @@ class Responses(Result):
         return self._with(self._kept.taken(rows, columns), labels)
 
     def flip(self, models: Iterable[Any] | None = None) -> "Responses":
-        """Reverse yes and no for some models (all by default); `flipped` records them.
+        """Reverse yes and no for some models (all by default); `flipped` records these models.
 
         Raises
         ------

@@ -85,8 +85,8 @@ class Scan(Responses):
         Parameters
         ----------
         sparse : bool, optional
-            Whether to store only answers. By default, the table is sparse if a dense table would
-            take more than 1 GB and less than a third of its cells are filled.
+            Whether to store only the filled cells. By default, the table is sparse if a dense
+            table would take more than 1 GB and less than a third of its cells are filled.
 
         Examples
         --------

@@ -1,8 +1,8 @@
 """Validity screen, which flags models and states the reasons, but does not drop models.
 
-Confidence is not informative about self-knowledge, and biases a factor solution, if it does not
-vary or is inversely related to correctness. The same is true of confidence that copies the
-confidence of another model. The flags, each with a reason in words, are:
+Confidence that does not vary, or is inversely related to correctness, is not informative about
+self-knowledge and biases a factor solution. Confidence that copies the confidence of another model
+has the same two defects. The flags, each with a reason in words, are:
 
 * too few: the model has fewer than `min_answers` answers.
 * constant: all answers are yes, or all are no.

@@ -271,7 +271,7 @@ def simulate_meta_d(
 def _strength(
     mean: FloatArray, edge: FloatArray, response: BoolArray, generator: np.random.Generator
 ) -> FloatArray:
-    """Draw how far evidence is from `edge`, on the side of the response (models, questions)."""
+    """Draw distances of the evidence from `edge` towards the response side (models, questions)."""
     sign = np.where(response, 1.0, -1.0)
     # The upper-tail probability of truncated evidence is uniformly distributed between zero and
     # the upper-tail probability of the edge.

@@ -218,7 +218,7 @@ class _Unknown:
 
 
 def word_advice(words: Iterable[str], name: str) -> str:
-    """Return the advice in an error message about words: map them to numbers or to missing.
+    """Return advice for an error message about words: map words to numbers or to missing.
 
     Examples
     --------
@@ -250,7 +250,7 @@ def word_advice(words: Iterable[str], name: str) -> str:
 
 
 def _advice(table: Table, bad: BoolArray, words: str) -> str:
-    """Return the advice in an error message about values that are not numbers."""
+    """Return advice for an error message about values that are not numbers."""
     values = table.values[bad]
     full = np.asarray(bad.any(axis=0) & (bad | is_missing(table.values)).all(axis=0))
     first = int(np.flatnonzero(bad.any(axis=0))[0])

@@ -16,7 +16,7 @@ _NEVER_MODELS = {"try", "attempt", "trial"}  # "run 1" may also be the name of a
 
 
 def counts_in(header: Sequence[Any]) -> tuple[Any, Any] | None:
-    """Return the columns of successes and attempts, if no column has the usual name of scores.
+    """Return the columns of successes and attempts, if no column has a recognised name for scores.
 
     Examples
     --------
@@ -33,9 +33,10 @@ def counts_in(header: Sequence[Any]) -> tuple[Any, Any] | None:
 
 
 def tries_in(header: Sequence[Any], *, models: bool = True) -> tuple[Any, ...]:
-    """Return the columns that contain one attempt each, in order; at least two, or none.
+    """Return the columns that contain one attempt each, in order: at least two columns, or none.
 
-    Without `models`, names that may also be names of models, such as "run 1", are not attempts.
+    Without `models`, names that may also be names of models, such as "run 1", do not count as
+    attempts.
 
     Examples
     --------

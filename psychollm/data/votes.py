@@ -39,7 +39,7 @@ OF_VOTES = (
 
 
 def sides_in(header: Sequence[Any]) -> tuple[Any, Any] | None:
-    """Return the columns of the left and the right model, judged by their names.
+    """Return the columns of the left and the right model, identified by their names.
 
     Examples
     --------

@@ -96,7 +96,7 @@ def quadratic_test(
 
 
 def gamma_of(covariance: Any, k: int, n: float) -> FloatArray:
-    """Check the covariance matrix of k (k - 1) / 2 correlations, and return n times it."""
+    """Check the covariance matrix of k (k - 1) / 2 correlations, and return n times the matrix."""
     values = covariance_of(covariance, k)
     if not np.isfinite(n):
         msg = "the number of observations is unknown: pass n with covariance"

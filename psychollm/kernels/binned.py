@@ -20,8 +20,8 @@ computed with the sample's proportions :math:`s_b`. The deviation of the resampl
 sample is thus added to the gaps that the family assumes.
 
 The sweep chooses the largest number of equal-mass bins such that accuracy increases from bin to
-bin for the chosen and every smaller number of bins (Roelofs et al., 2022). All answers with one
-confidence form a level, which is assigned as a whole to the bin of its first answer or, with
+bin for the chosen and every smaller number of bins (Roelofs et al., 2022). All answers with the
+same confidence form a level. The whole level is assigned to the bin of its first answer or, with
 `left`, to the bin of its last answer.
 
 References
@@ -223,7 +223,7 @@ def swept_gaps(
     sums: FloatArray,
     bins: IntArray,
 ) -> None:
-    """Fill `sums`, equation (1), for the bins of the sweep, and their number in `bins`."""
+    """Fill `sums`, equation (1), for the bins of the sweep, and `bins` with the number of bins."""
     # `level` numbers the distinct confidences consecutively; groups with equal confidence have the
     # same level. `sums` (3, resamples, most bins) receives gap sums, sizes and hits; `bins` is
     # (resamples,).

@@ -226,7 +226,7 @@ def condense(x, correct, wrong, bins, centres, nodes, sums):
 
 @njit
 def _start_line(data, theta):
-    """Set `theta` to the line that is exact if x is normal with one variance in both classes."""
+    """Set `theta` to the line that is exact if x is normal with equal variance in both classes."""
     x, n, (hits, hits_x) = data[0], data[1], (data[2][0], data[2][1])
     total, sum_x, sum_xx = 0.0, 0.0, 0.0
     for k in range(x.size):
@@ -323,7 +323,7 @@ def _bound(data, best, top, which, others, penalty, reach):
 
 @njit
 def _bounds(data, best, top, which, others, penalty, row):
-    """Fill both bounds in `row` (value, standard error, bounds), whose third entry is z before."""
+    """Fill both bounds in `row` (value, standard error, bounds); on input, `row[2]` is z."""
     z = row[2]
     row[2] = _bound(data, best, top, which, others, penalty, (-z * row[1], z))
     row[3] = _bound(data, best, top, which, others, penalty, (z * row[1], z))

@@ -44,7 +44,7 @@ _TOLERANCE = 1e-12
 
 @njit
 def pack(table: FloatArray, counts: FloatArray, used: IntArray, rating: IntArray) -> None:
-    """Omit, for each response, the ratings that never occur with it."""
+    """Omit the ratings that never occur with a given response."""
     # `table` (classes, responses, ratings); `counts` (responses, 2, ratings) and `used` are as in
     # `log_likelihood`; `rating` (responses, ratings) receives the ratings that are kept.
     for response in range(2):

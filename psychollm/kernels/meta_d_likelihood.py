@@ -2,8 +2,8 @@ r"""Likelihood of confidence ratings given stimulus class and response, with its
 
 The evidence is N(-m/2, 1) for stimulus class 1 and N(m/2, 1) for class 2; the response is 2 if the
 evidence exceeds k. On the axis of the given response (reversed for response 1), the evidence has
-mean :math:`\mu = m/2` for a correct answer and :math:`\mu = -m/2` for a wrong answer. It exceeds
-the edge :math:`v_0 = \pm k`. Rating j is given if the evidence is between the criteria
+mean :math:`\mu = m/2` for a correct answer and :math:`\mu = -m/2` for a wrong answer. The evidence
+exceeds the edge :math:`v_0 = \pm k`. Rating j is given if the evidence is between the criteria
 :math:`v_{j-1} < v_j`; the last rating has no upper criterion. Let :math:`\alpha_j = v_j - \mu`,
 and let Q be the upper tail and :math:`\varphi` the density of the normal distribution. The
 log-likelihood is

@@ -84,7 +84,7 @@ def _central_quantile(q: float) -> float:
 
 @njit
 def _middle_tail(r: float) -> float:
-    """Return the AS 241 quantile for r = sqrt(-log(tail)) - 1.6, tail above exp(-25)."""
+    """Return the AS 241 quantile for r = sqrt(-log(tail)) - 1.6, where tail > exp(-25)."""
     numerator = (
         (
             (
@@ -130,7 +130,7 @@ def _middle_tail(r: float) -> float:
 
 @njit
 def _far_tail(r: float) -> float:
-    """Return the AS 241 quantile for r = sqrt(-log(tail)) - 5, tail below exp(-25)."""
+    """Return the AS 241 quantile for r = sqrt(-log(tail)) - 5, where tail < exp(-25)."""
     numerator = (
         (
             (

@@ -110,7 +110,7 @@ def shuffle_columns(state, yes, answered, n, out):
 
 @njit
 def _trade(state, n, rows, answered, work):
-    """Randomly redistribute, between two rows, the questions that only one row answered yes."""
+    """Randomly redistribute, between two rows, the yes answers that only one row has."""
     # `rows` and `answered` hold the two rows; `work` holds two work arrays of one row each.
     first, second = rows
     free, drawn = work

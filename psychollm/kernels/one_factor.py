@@ -6,7 +6,7 @@ A model answers yes if :math:`\lambda f + \sqrt{1 - \lambda^2}\,e > \tau`. With 
           c = (\tau - \lambda f) / \sqrt{1 - \lambda^2}.                            \quad (1)
 
 A polynomial approximates Phi with an error below 0.0005. If u differs from the polynomial by less
-than the maximum error (one of a thousand draws), the exact function is called. The draws are
+than the maximum error (about one draw in a thousand), the exact function is called. The draws are
 therefore exact. The compiler can vectorise comparisons with the polynomial, because they need
 neither a branch nor a table.
 """

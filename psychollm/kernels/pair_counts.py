@@ -48,7 +48,7 @@ def count_common(first: WordArray, second: WordArray) -> float:
 
 @njit
 def count_pairs(yes: WordArray, joint: FloatArray) -> None:
-    """Fill `joint` (k, k) with the number of questions that both rows answered yes."""
+    """Fill `joint` (k, k) with the number of questions that both rows answered with yes."""
     for i in range(yes.shape[0]):
         for j in range(i + 1):
             shared = count_common(yes[i], yes[j])

@@ -11,9 +11,9 @@ The correlation of a pair is :math:`\rho_{ij} = \lambda_i^\top \lambda_j` with l
 
 which keeps communalities below one. A factor on which a single model loads changes no correlation,
 so that its loading is not identified. The log-likelihood therefore has the penalty
-:math:`|v_i|^2 / 2`, which counts as much as one question. It shrinks unidentified loadings to
-zero, and hardly changes other loadings. Rotations change neither likelihood nor penalty; callers
-rotate to principal axes.
+:math:`|v_i|^2 / 2`, which counts as much as one question. The penalty shrinks unidentified
+loadings to zero, and hardly changes other loadings. Rotations change neither likelihood nor
+penalty; callers rotate to principal axes.
 
 References
 ----------

@@ -24,7 +24,7 @@ count is
 
 .. math:: z_{ij} = \frac{n_{11} - n P_{11}}{\sqrt{n/H_{ij} + 1/2}}, \qquad z_{ii} = 0,   \quad (3)
 
-where the half count limits the residual of a single answer in a cell with expectation near zero.
+where the added 1/2 limits the residual of a single answer in a cell with expectation near zero.
 
 References
 ----------

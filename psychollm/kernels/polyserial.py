@@ -17,8 +17,8 @@ contributes
 to the estimate. K are the derivatives of the mean score with respect to the thresholds, and M and
 S are the derivatives with respect to the mean and the logarithm of the standard deviation of the
 scores. The information I is the negative derivative of the mean score with respect to
-:math:`\rho`. The derivatives of the mean score are computed by central differences. These are
-cheap and accurate to ten digits.
+:math:`\rho`. The derivatives of the mean score are computed by central differences. These
+differences are cheap and accurate to ten digits.
 
 References
 ----------

@@ -19,7 +19,7 @@ NEGLIGIBLE = 1e-8  # posterior weight below which a node is skipped
 
 @njit
 def second_factor_scores(weights, yes, no, up, down, out):
-    """Fill `out` (questions, pairs) with s of equation (1); pairs: lower triangle row by row."""
+    """Fill `out` (questions, pairs) with s of equation (1), in the order of the lower triangle."""
     # weights (questions, nodes): posteriors. yes, no (questions, models): 1 for a yes and for a
     # no, respectively. up, down (nodes, models): derivatives of log P and of log (1 - P).
     models = yes.shape[1]

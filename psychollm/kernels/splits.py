@@ -55,7 +55,7 @@ def enumerate_splits(
     lowest: FloatArray,
     highest: FloatArray,
 ) -> None:
-    """Fill `forms` with s'Cs of every split; `lowest`, `highest` with signs of the extremes."""
+    """Fill `forms` with s'Cs of every split, `lowest` and `highest` with signs of the extremes."""
     # `chosen` (m,) holds the items of the first half in increasing order and is overwritten; items
     # before index `first_free` always stay in the first half. Splits are visited in lexicographic
     # order of `chosen`.

@@ -52,7 +52,7 @@ def _conditional_shares(tau1, tau2, sign, rest):
 
 @njit
 def standard_errors(tau1, tau2, rho, rest, n, n1, n2):
-    """Return standard errors of rho for estimated (n1, n2 questions) and for known thresholds."""
+    """Return SEs of rho for estimated thresholds (n1, n2 questions) and for known thresholds."""
     # `rest` is 1 - |rho| at full precision; near the bounds it cannot be computed from rho.
     if not rest > 0.0:
         return math.nan, math.nan

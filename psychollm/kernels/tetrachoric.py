@@ -95,7 +95,7 @@ def bvn_upper_fast(a: float, b: float, qa: float, qb: float, r: float) -> float:
 
 @njit
 def _integral_over_step(lo: float, hi: float, change: float, gap: float, product: float) -> float:
-    """Integrate over a step (signed); `change` measures how much the integrand varies on it."""
+    """Integrate over a signed step; `change` measures how much the integrand varies there."""
     if change < 0.02:
         return _gauss(NODES_4, WEIGHTS_4, lo, hi, gap, product)
     if change < 0.4:

@@ -46,7 +46,7 @@ PRECISE = 4e-16
 
 @njit
 def _add_panels(nodes, weights, lo, hi, gap, product, total):
-    """Add the integral of Sheppard's integrand from `lo` to `hi` to `total`, all (LANES,)."""
+    """Add to `total` the integral of Sheppard's integrand from `lo` to `hi`, all (LANES,)."""
     for q in range(nodes.size):
         left, right = 0.5 * (1.0 - nodes[q]), 0.5 * (1.0 + nodes[q])
         for i in range(LANES):
@@ -73,7 +73,7 @@ def _densities(t, gap, product, density, slope):
 
 @njit
 def _add_integrals_to_one(t, gap, product, middle, ones, total):
-    """Add the integrals from `t` to 1 to `total`."""
+    """Add to `total` the integrals from `t` to 1."""
     least = t.min()
     ones[:] = 1.0
     if least >= 0.85:

@@ -4,8 +4,8 @@
 do not depend on the strength.
 
 `UpperLayers` computes the state at the steered layer once and displaces it by each strength, so
-that only the layers above are computed again. The common prefix of all prompts is
-computed once per strength.
+that only the layers above are computed again. The common prefix of all prompts passes through the
+model once per strength.
 
 `LastToken` requires that only the last token is steered, so that all earlier tokens keep their
 keys and values in every layer. With `LastToken`, each strength has its own copy of the last token

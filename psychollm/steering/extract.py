@@ -58,7 +58,7 @@ def difference_of_means(
     quantile : float, optional
         Proportion of prompts in each class. The prompts with the highest scores count as yes, and
         the prompts with the lowest scores count as no. Use `quantile` for models that almost
-        always give one answer.
+        always give the same answer.
     shrinkage : float, optional
         Shrinkage parameter gamma in equation (2), above 0 and at most 1. None gives the difference
         of means, equation (1).
@@ -74,7 +74,7 @@ def difference_of_means(
     Raises
     ------
     InputError
-        If too few prompts are answered yes, or too few no, or if no response is given.
+        If too few prompts are answered yes or too few are answered no, or if no response is given.
     OptionError, ShapeError
         If an option or a shape is invalid.
 
@@ -115,9 +115,9 @@ def principal_component(
         The default is the model's own answers. The response determines only the sign of the
         direction and the selection of prompts.
     quantile : float, optional
-        Proportion of prompts, those with the highest scores, that count as yes; the same
-        proportion with the lowest scores counts as no. Use `quantile` for models that almost
-        always give one answer.
+        Proportion of prompts in each class: the prompts with the highest scores count as yes, and
+        the prompts with the lowest scores count as no. Use `quantile` for models that almost
+        always give the same answer.
     min_class : int
         Minimum number of prompts in each of the two classes.
 
@@ -129,7 +129,7 @@ def principal_component(
     Raises
     ------
     InputError
-        If too few prompts are answered yes, or too few no, or if no response is given.
+        If too few prompts are answered yes or too few are answered no, or if no response is given.
     OptionError, ShapeError
         If an option or a shape is invalid.
 
@@ -171,9 +171,9 @@ def logistic_probe(
         The default is the model's own answers or, with `quantile`, its margin (log odds of yes
         against no).
     quantile : float, optional
-        Proportion of prompts, those with the highest scores, that count as yes; the same
-        proportion with the lowest scores counts as no. Use `quantile` for models that almost
-        always give one answer.
+        Proportion of prompts in each class: the prompts with the highest scores count as yes, and
+        the prompts with the lowest scores count as no. Use `quantile` for models that almost
+        always give the same answer.
     penalty : float
         Penalty on the squared coefficients, with states in units of their mean norm.
     min_class : int
@@ -187,7 +187,7 @@ def logistic_probe(
     Raises
     ------
     InputError
-        If too few prompts are answered yes, or too few no, or if no response is given.
+        If too few prompts are answered yes or too few are answered no, or if no response is given.
     OptionError, ShapeError
         If an option or a shape is invalid.
     MissingPackageError
@@ -238,9 +238,9 @@ def shuffled_direction(
         The default is the model's own answers or, with `quantile`, its margin (log odds of yes
         against no).
     quantile : float, optional
-        Proportion of prompts, those with the highest scores, that count as yes; the same
-        proportion with the lowest scores counts as no. Use `quantile` for models that almost
-        always give one answer.
+        Proportion of prompts in each class: the prompts with the highest scores count as yes, and
+        the prompts with the lowest scores count as no. Use `quantile` for models that almost
+        always give the same answer.
     min_class : int
         Minimum number of prompts in each of the two classes.
     rng : Generator or int, optional
@@ -254,7 +254,7 @@ def shuffled_direction(
     Raises
     ------
     InputError
-        If too few prompts are answered yes, or too few no, or if no response is given.
+        If too few prompts are answered yes or too few are answered no, or if no response is given.
     OptionError, ShapeError
         If an option or a shape is invalid.
 

@@ -176,7 +176,7 @@ def answer_logits(
 
     Notes
     -----
-    The common prefix of all prompts is computed once, if the model allows it.
+    The common prefix of all prompts passes through the model only once, if possible.
 
     Examples
     --------

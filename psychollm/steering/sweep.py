@@ -91,7 +91,7 @@ def sweep(
     Returns
     -------
     DoseResponse
-        Answers with ascending strengths, and questions in the order of `prompts`.
+        Answers in ascending order of strength, with questions in the order of `prompts`.
 
     Raises
     ------

@@ -77,19 +77,20 @@ def read_responses(
     layout : {"auto", "wide", "long", "transposed"}
         A "wide" file has a line per model and the labels of the questions in the header, a
         "transposed" file has a line per question, and a "long" file has a line per answer. With
-        "auto", a file is long if `question` or `value` is given, or if the header has usual names
-        ("model", "llm", "person", ...; "question", "item", ...; "score", "value", "correct",
+        "auto", a file is long if `question` or `value` is given, or if the header has recognised
+        names ("model", "llm", "person", ...; "question", "item", ...; "score", "value", "correct",
         "response", ...). A file that is not in long format is read as transposed, with a warning,
-        if its first column has a usual name for questions. Files that are neither long nor
+        if its first column has a recognised name for questions. Files that are neither long nor
         transposed are read as wide.
     model : str, optional
         Column with the labels of the models, by default the first column of a wide file, or the
-        column with a usual name in a long file.
+        column with a recognised name in a long file.
     question : str or sequence of str, optional
-        Columns of a long file that identify the question; by default the column with a usual name.
+        Columns of a long file that identify the question; by default the column with a recognised
+        name.
     value : str, optional
-        Column of a long file with the answers; by default the column with a usual name, or the
-        only remaining column.
+        Column of a long file with the answers; by default the column with a recognised name, or
+        the only remaining column.
     duplicates : {"error", "first", "last"}
         How to treat repeated answers to a question in a long file.
     codes : mapping, optional
@@ -170,19 +171,20 @@ def read_table(
     layout : {"auto", "wide", "long", "transposed"}
         A "wide" file has a line per model and the labels of the questions in the header, a
         "transposed" file has a line per question, and a "long" file has a line per answer. With
-        "auto", a file is long if `question` or `value` is given, or if the header has usual names
-        ("model", "llm", "person", ...; "question", "item", ...; "score", "value", "correct",
+        "auto", a file is long if `question` or `value` is given, or if the header has recognised
+        names ("model", "llm", "person", ...; "question", "item", ...; "score", "value", "correct",
         "response", ...). A file that is not in long format is read as transposed, with a warning,
-        if its first column has a usual name for questions. Files that are neither long nor
+        if its first column has a recognised name for questions. Files that are neither long nor
         transposed are read as wide.
     model : str, optional
         Column with the labels of the models, by default the first column of a wide file, or the
-        column with a usual name in a long file.
+        column with a recognised name in a long file.
     question : str or sequence of str, optional
-        Columns of a long file that identify the question; by default the column with a usual name.
+        Columns of a long file that identify the question; by default the column with a recognised
+        name.
     value : str, optional
-        Column of a long file with the answers; by default the column with a usual name, or the
-        only remaining column.
+        Column of a long file with the answers; by default the column with a recognised name, or
+        the only remaining column.
     duplicates : {"error", "first", "last"}
         How to treat repeated answers to a question in a long file.
     codes : mapping, optional
@@ -349,7 +351,7 @@ def read_words(
         "NA" is a word, whereas empty cells are missing.
     layout : {"auto", "wide", "long", "transposed"}
         Layout of the file; "long" means that the file has a line per answer. With "auto", a file
-        is long if `question` or `value` is given, or if the header has usual names of models,
+        is long if `question` or `value` is given, or if the header has recognised names of models,
         questions and answers. In wide and transposed files, the first column contains the labels
         of the rows.
     model : str, optional

@@ -118,7 +118,7 @@ def _row_labels(
 
 
 def _turned(path: Path, name: str, layout: Layout) -> bool:
-    """Return whether rows are questions, judged by `layout` or the name of the label column."""
+    """Return whether rows are questions, according to `layout` or the name of the label column."""
     if layout != "auto":
         return layout == "transposed"
     if name.strip().lower() == "id":

@@ -35,7 +35,7 @@ DEFINITE = 1e-10
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Extraction(Result):
-    """Loadings on orthogonal factors, by descending variance, with positive column sums.
+    """Loadings on orthogonal factors, in descending order of variance, with positive column sums.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def extract(
         likelihood of normal variables. ``"principal_axis"`` iterates communalities without a
         bound; without a Heywood case, its loadings equal the minres loadings.
     min_uniqueness : float
-        Smallest uniqueness allowed. `Extraction.heywood` marks variables that reach it.
+        Smallest uniqueness allowed. `Extraction.heywood` marks variables that reach this value.
     tolerance : float
         Tolerance for principal axes: the iteration stops if the sum of communalities changes by
         less than this value. Programs that stop at .001 have errors of up to .05 in a loading;
@@ -267,7 +267,7 @@ def positive_definite(matrix: FloatArray, method: str) -> tuple[FloatArray, floa
 
 
 def shrunk(matrix: FloatArray) -> tuple[FloatArray, float]:
-    """Mix a matrix with the identity until it is positive definite; return it and the weight."""
+    """Mix a matrix with the identity until it is positive definite; return result and weight."""
     smallest = float(np.linalg.eigvalsh(matrix)[0])
     if smallest > DEFINITE:
         return matrix, 0.0

@@ -106,7 +106,7 @@ def factor_analysis(
     Returns
     -------
     FactorSolution
-        Factors by descending variance explained, with positive column sums.
+        Factors in descending order of variance explained, with positive column sums.
 
     Raises
     ------
@@ -265,7 +265,7 @@ def _precisions(correlation: Any) -> FloatArray:
 
 
 def _extracted(R: FloatArray, m: int, method: Any, low: float, W: FloatArray | None) -> _Found:
-    """Return unrotated loadings by descending explained variance, with positive sums."""
+    """Return unrotated loadings in descending order of explained variance, with positive sums."""
     fitted: Any
     if W is not None:
         weigh = weigh_each(W) if method == "dwls" else weigh_jointly(W, len(R))

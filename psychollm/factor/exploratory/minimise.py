@@ -4,8 +4,8 @@ Least-squares and likelihood surfaces are flat: when a line search detects no fu
 loadings may still be wrong in the fourth digit. Newton steps with exact second derivatives end
 with a gradient of zero up to rounding error. Negative eigenvalues of the second derivatives are
 replaced by their absolute values, so that steps always descend. A uniqueness near a bound follows
-only its own gradient if the gradient points towards the bound. Therefore, no change that the bound
-prevents affects the steps of the other uniquenesses (Bertsekas, 1982).
+only its own gradient if the gradient points towards the bound. Therefore, the steps of the other
+uniquenesses do not depend on changes that the bound prevents (Bertsekas, 1982).
 
 The surfaces may have several minima, in particular with weak factors and near Heywood cases.
 `lowest_minimum` starts at squared multiple correlations and at uniformly distributed points, and
@@ -193,7 +193,7 @@ class _Stack:
         return self.discrepancy.evaluate(self.matrices[which], x, self.n_factors)
 
     def pressed(self, x: FloatArray, gradient: FloatArray, margin: float) -> BoolArray:
-        """Return a mask of parameters within `margin` of a bound that descent moves outwards."""
+        """Return a mask of parameters that are within `margin` of a bound and move outwards."""
         low, high = self.bounds[0] + margin, self.bounds[1] - margin
         pressed = ((x <= low) & (gradient > 0.0)) | ((x >= high) & (gradient < 0.0))
         return np.asarray(pressed, dtype=np.bool_)

@@ -56,7 +56,7 @@ def read_loadings(data: Any) -> tuple[FloatArray, Labels]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rotation(Result):
-    """Rotated loadings, by descending variance, with positive column sums.
+    """Rotated loadings, in descending order of variance, with positive column sums.
 
     Examples
     --------

@@ -11,7 +11,7 @@ Rows of loadings are parameterised as
 
 No communality then exceeds 1 - u, where u is the smallest uniqueness allowed. The derivative is
 also zero at this bound, so Newton's method needs no constraints. `weighted_factor` fits a single
-factor, which the bootstrap of omega requires thousands of times. Single-factor fits use exact
+factor; the bootstrap of omega calls this function thousands of times. Single-factor fits use exact
 second derivatives and the bound :math:`|\lambda| = 1 - 5 \cdot 10^{-4}`. With several factors,
 second derivatives are central differences of the gradient; their precision of about ten digits
 suffices for convergence. Fits with one or several factors end with damped Newton steps, which

@@ -290,7 +290,7 @@ class MeasurementInvariance(Result):
 
     @property
     def holds(self) -> Invariance | None:
-        """Highest level of invariance up to which all steps are equivalent; None without one."""
+        """Highest level at which invariance is established, or None."""
         shown = [one is Outcome.SMALL for one in self.outcomes()]
         reached = shown.index(False) if not all(shown) else len(shown)
         return self.levels[reached] if reached else None
@@ -364,7 +364,7 @@ def measurement_invariance(
     correlations : mapping
         Mapping from the name of each group to its result of `polychoric`, as `polychoric_by_group`
         returns it. Groups are independent sets of units. The first group is the reference. Each
-        item must have the same answers in all groups.
+        item must have the same answer categories in all groups.
     model : mapping
         Mapping from the name of each factor to the labels of its items.
     levels : sequence of str, optional

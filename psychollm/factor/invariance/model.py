@@ -140,7 +140,7 @@ class Layout:
         return total.T
 
     def start(self, values: FloatArray) -> FloatArray:
-        """Return free parameters (q,) from values (G, size); shared ones come from group 1."""
+        """Return free parameters (q,) from values (G, size), with shared values from group 1."""
         x = np.empty(self.n_free)
         for group in range(len(self.place) - 1, -1, -1):
             used = self.place[group] != HELD

@@ -127,7 +127,7 @@ def parallel_analysis(
     scheme : {"within_model", "within_question"}, optional
         ``"within_model"`` shuffles the answers of each model over questions, and
         ``"within_question"`` shuffles the answers to each question over models. By default, the
-        correlated rows keep their yes rates. If the yes rates of the other side are kept instead,
+        correlated rows keep their yes rates. If the yes rates of the other axis are kept instead,
         correlations due to question difficulty (or to model ability) remain, and the null
         distribution has a large first eigenvalue.
     eigenvalues : {"components", "factors"}

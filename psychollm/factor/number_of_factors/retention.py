@@ -263,7 +263,7 @@ def _comparison(
     most: int,
     draw: Callable[..., FloatArray],
 ) -> tuple[FloatArray, int]:
-    """Return the distances of simulated from observed eigenvalues (c, n), and the factors kept."""
+    """Return distances of simulated from observed eigenvalues, and the number of factors."""
     from scipy.stats import mannwhitneyu
 
     observed = np.asarray(np.linalg.eigvalsh(matrix), dtype=np.float64)

@@ -217,7 +217,7 @@ def common_loadings(
 
 
 def _of_common(tables: list[Responses]) -> tuple[list[Responses], list[PairwiseLikelihood]]:
-    """Return the tables and solutions of the models that vary in all groups."""
+    """Return the tables and solutions of the models whose answers vary in all groups."""
     rates = [dict(zip(one.models, one.yes_rates.tolist(), strict=True)) for one in tables]
     models = [
         model

@@ -259,7 +259,7 @@ def full_information(
     Raises
     ------
     ShapeError
-        If fewer than three models vary.
+        If fewer than three models have varying answers.
     SparseError
         If the answers are not a dense table.
 

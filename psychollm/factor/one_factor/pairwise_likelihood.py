@@ -159,7 +159,7 @@ def pairwise_likelihood(
     Raises
     ------
     ShapeError
-        If fewer than three models vary, because loadings are then not identified.
+        If fewer than three models have varying answers, because loadings are then not identified.
 
     References
     ----------
@@ -284,7 +284,7 @@ def exploratory_pairwise_likelihood(
 
 
 def principal_axes(loadings: FloatArray) -> FloatArray:
-    """Rotate loadings (k, m) to principal axes, by descending variance, with positive sums."""
+    """Rotate loadings (k, m) to principal axes in order of variance, with positive sums."""
     left, singular, _ = np.linalg.svd(loadings, full_matrices=False)
     rotated = left * singular
     signs = np.where(rotated.sum(axis=0) < 0.0, -1.0, 1.0)

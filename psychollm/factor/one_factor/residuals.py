@@ -1,9 +1,9 @@
 """Residuals of pair tables under one factor, and tests of further factors.
 
 A second factor raises the standardised residuals of equation (3) of `kernels.pairwise_likelihood`
-within groups of models. It lowers the residuals between groups, which gives one large eigenvalue.
-The proportion of variance of a second factor is estimated by pairwise likelihood. Fits for null
-distributions stop once three digits are accurate.
+within groups of models. A second factor lowers the residuals between groups; the residual matrix
+then has one large eigenvalue. The proportion of variance of a second factor is estimated by
+pairwise likelihood. Fits for null distributions stop once three digits are accurate.
 """
 
 from __future__ import annotations
@@ -323,7 +323,7 @@ def residual_test(
     Raises
     ------
     ShapeError
-        If fewer than four models vary.
+        If fewer than four models have varying answers.
     OptionError
         If an option does not exist.
 
@@ -390,7 +390,7 @@ def second_share_test(
     Raises
     ------
     ShapeError
-        If fewer than four models vary.
+        If fewer than four models have varying answers.
 
     Examples
     --------

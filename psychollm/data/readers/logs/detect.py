@@ -87,7 +87,7 @@ def _details(found: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _samples(place: str, found: Mapping[str, Any]) -> Iterator[Sample]:
-    """Yield one sample per answer, or per repeat if the answer has several."""
+    """Yield one sample per answer, or one per repeat if the answer has several repeats."""
     correct = found.get("correct")
     verdicts = correct if isinstance(correct, list) else [correct]
     asked = found.get("prompt") or found.get("origin_prompt")
@@ -223,7 +223,7 @@ READERS: dict[str, LogReader] = {
 
 
 def format_of(path: Path) -> str | None:
-    """Return the format of a log, judged by its content; None if it is unknown."""
+    """Return the format of a log, detected from its content; None if the format is unknown."""
     return _format_of(Source(path))
 
 
@@ -296,5 +296,5 @@ def _unknown(source: Source) -> str:
 
 
 def readable(path: Path) -> bool:
-    """Return whether a file in a folder may be a log, judged by its name."""
+    """Return whether a file in a folder may be a log, according to its name."""
     return path.name.lower().endswith(ENDINGS)

@@ -160,7 +160,7 @@ def _deviations(results: Mapping[str, Any], samples: Sequence[Sample]) -> Iterat
 
 
 def _configuration(log: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, str]:
-    """Return the settings by which runs of one model may be different respondents."""
+    """Return the settings that may make runs of one model different respondents."""
     steps = (log.get("plan") or {}).get("steps") or []
     # Older logs lack ``params_passed``, but their ``params`` contains only passed parameters.
     solver = [
@@ -257,7 +257,7 @@ def parts_of(name: str, value: Any) -> dict[str, Any]:
 
 
 def grade_of(value: Any) -> Score:
-    """Convert a value of Inspect to a score."""
+    """Convert a value in an Inspect log to a score."""
     if not isinstance(value, str):
         return as_score(value)
     word = value.strip().lower()

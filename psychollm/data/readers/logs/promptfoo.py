@@ -6,9 +6,9 @@ The provider's label becomes the respondent's label; several prompts count as se
 configurations. A question is identified by the variables and assertions of a test, because
 ``--repeat`` gives each repeat a separate index. The scorers are ``success`` (all assertions
 passed), ``score`` if it differs from ``success``, and each named metric. A failed call is a
-missing answer, not a wrong answer. Model-graded assertions are judges, named by their metric or
-type, such as ``llm-rubric``. The verdicts of judges are parts of ``success`` and are returned only
-on request.
+missing answer, not a wrong answer. Model-graded assertions count as judges and are named by their
+metric or type, such as ``llm-rubric``. The verdicts of judges are parts of ``success`` and are
+returned only on request.
 """
 
 import json

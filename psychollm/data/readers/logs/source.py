@@ -81,7 +81,7 @@ class Source:
 
     @cached_property
     def shape(self) -> Shape:
-        """Type of the file, judged by its content."""
+        """Type of the file, detected from its content."""
         with self._unpacked(), self._opened() as file:
             first = file.readline(MAX_LINE).removeprefix(b"\xef\xbb\xbf")
             while first and not first.strip():

@@ -4,7 +4,7 @@ The columns `question` and `score`, or others with common names, are required. W
 `model`, the file name is the name of the model. The columns `task`, `repeat`, `scorer`, `filter`,
 `error`, `confidence` and `content` (of the question) are optional. If the columns of a file have
 other names, the caller maps the roles to columns. A file without columns of questions and scores
-is taken for a wide table, with a row per model and a column per question, or its transpose
+is read as a wide table, with a row per model and a column per question, or its transpose
 (`psychollm.data.readers.wide`). Without a column `task`, the task remains unnamed when the file is
 read.
 """
@@ -43,7 +43,7 @@ Row = tuple[str, Mapping[str, Any]]  # location in the file, cells by column
 
 
 def is_table(source: Source) -> bool:
-    """Return whether a file is a table, judged by the names of its columns."""
+    """Return whether the names of its columns identify a file as a table."""
     header = _header_or_none(source)
     if header is None or are_votes(header):
         return False
@@ -62,7 +62,7 @@ def is_table(source: Source) -> bool:
 
 
 def may_be_table(source: Source) -> bool:
-    """Return whether a file is a wide table, judged by its cells, not by its first column."""
+    """Return whether the cells of a file, not its first column, identify it as a wide table."""
     header = _header_or_none(source)
     if header is None or not _is_wide(header, source):
         return False
@@ -138,7 +138,7 @@ def _is_wide(header: Sequence[str], source: Source) -> bool:
 
 
 def _attempts_in(header: Sequence[str], known: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the columns of attempts: one column each, or of successes and their number."""
+    """Return the columns of attempts: one column per attempt, or successes and attempts."""
     several = counts_in(header) or tries_in(header, models=bool(known["model"]))
     if known["model"] or not several:
         return several
