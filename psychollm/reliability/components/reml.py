@@ -39,8 +39,8 @@ terms of equations (2) and (3) then follow from
 
 .. math:: H = W^\top B^{-1} W, \qquad h = W^\top B^{-1} y, \qquad W = [W_A]_A,            \quad (4)
 
-for each block. With n the number of blocks that have the same missing cells, and :math:`J = H C
-H`,
+for each block. Let n be the number of blocks that have the same missing cells, and :math:`J = H C
+H`. Then
 
 .. math:: S = \sum n H, \quad F_A = \sum n H_{\cdot A} H_{A \cdot}, \quad
           \operatorname{tr}(B^{-1} K_A) = \operatorname{tr} H_{AA}, \quad

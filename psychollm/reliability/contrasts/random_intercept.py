@@ -23,7 +23,7 @@ many data sets together, so parametric bootstraps are fast. For maximum likeliho
 of equation (2) is replaced by :math:`\sum_g \log(\sigma^2 + \tau^2 n_g)` over all groups, and n -
 p by n.
 
-With C the covariance of the condition means, a contrast :math:`l^\top \hat\beta` has
+Let C be the covariance of the condition means. A contrast :math:`l^\top \hat\beta` has
 Satterthwaite's degrees of freedom
 
 .. math:: \nu = \frac{2 (l^\top C l)^2}{g^\top A\, g}, \qquad

@@ -6,9 +6,9 @@ For each of n questions, K answers are sampled. Scores of answers to question q 
 .. math:: \operatorname{Var}(\bar s) = \frac{V}{n} + \frac{E}{n K}, \qquad
           V = \operatorname{Var}(\mu_q), \quad E = \operatorname{E}[\sigma_q^2].          \quad (1)
 
-More answers reduce only the second term of equation (1); more questions reduce both terms. With
-:math:`\bar s_q` and :math:`s_q^2` the mean and variance of the :math:`K_q` answers to q, unbiased
-estimates are
+More answers reduce only the second term of equation (1); more questions reduce both terms. Let
+:math:`\bar s_q` and :math:`s_q^2` be the mean and variance of the :math:`K_q` answers to q.
+Unbiased estimates are
 
 .. math:: \hat E = \operatorname{mean}_q\, s_q^2, \qquad
           \hat V = \operatorname{var}_q\, \bar s_q

@@ -2,8 +2,8 @@ r"""Simultaneous intervals of differences, computed from the intervals of the tw
 
 Intervals of proportions should be asymmetric near 0 and 1, whereas Student's t intervals are
 symmetric. The method of variance estimates recovery (MOVER) transfers the asymmetry to
-differences. With margins a below and b above a score :math:`\hat\theta`, and the correlation r of
-two errors, the interval of a difference is
+differences. Let a and b be the margins below and above a score :math:`\hat\theta`, and r the
+correlation of two errors. The interval of a difference is
 
 .. math:: \hat\theta_i - \hat\theta_j - \sqrt{a_i^2 + b_j^2 - 2 r a_i b_j}, \qquad
           \hat\theta_i - \hat\theta_j + \sqrt{b_i^2 + a_j^2 - 2 r b_i a_j}.               \quad (1)

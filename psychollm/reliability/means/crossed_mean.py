@@ -9,9 +9,9 @@ weights sum to 1. With P people and Q questions, the variance of the estimate is
 
 Here :math:`V_P` is the variance if only people are sampled, :math:`V_Q` is the variance if only
 questions (or clusters of questions) are sampled, and :math:`V_{PQ}` is the part that :math:`V_P`
-and :math:`V_Q` have in common. With the least-squares estimates :math:`\hat a, \hat b, \hat c` of
-the additive model, :math:`h` the proportion of the total weight of a person or a cluster, and
-:math:`\nu_{PQ} = N - P - Q + 1` for N cells,
+and :math:`V_Q` have in common. Let :math:`\hat a, \hat b, \hat c` be the least-squares estimates
+of the additive model, :math:`h` the proportion of the total weight of a person or a cluster, and
+:math:`\nu_{PQ} = N - P - Q + 1` for N cells. Then
 
 .. math:: V_P = \sum_p \frac{1}{1 - h_p} \Big[\sum_q w_{pq} (\hat a_p + \hat c_{pq})\Big]^2, \quad
           V_Q = \sum_q \frac{1}{1 - h_q} \Big[\sum_p w_{pq} (\hat b_q + \hat c_{pq})\Big]^2, \quad

@@ -15,8 +15,8 @@ models answer the same questions ("paired"),
 Here r is the correlation of the two models' scores. If each model answers n separate questions
 ("unpaired"), r is zero. If each question is answered once, E is part of V. In a pilot study, V is
 the variance of the differences minus the variance due to sampled answers. :math:`\rho` is the
-value at which equation (1) equals the squared clustered standard error of the pilot, with m the
-mean size of a question's cluster, :math:`\sum_g n_g^2 / n`.
+value at which equation (1) equals the squared clustered standard error of the pilot, where m is
+the mean size of a question's cluster, :math:`\sum_g n_g^2 / n`.
 
 References
 ----------

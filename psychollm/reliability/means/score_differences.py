@@ -7,8 +7,8 @@ mean of :math:`d_q = s_{qA} - s_{qB}` is therefore smaller than with independent
           - 2 \operatorname{Cov}(\bar s_A, \bar s_B).                                     \quad (1)
 
 The standard error is computed by `mean_score` applied to d. For binary scores, McNemar's test is
-also computed, without correction for continuity. With b questions that only the first model solved
-and c questions that only the second model solved,
+also computed, without correction for continuity. Let b be the number of questions that only the
+first model solved, and c the number of questions that only the second model solved. Then
 
 .. math:: \chi^2 = \frac{(b - c)^2}{b + c}, \qquad
           p_\text{exact} = \min\bigl(1,\, 2 P(X \le \min(b, c))\bigr), \quad

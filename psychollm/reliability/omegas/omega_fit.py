@@ -5,8 +5,8 @@ resample, the iteration starts with the sample's uniquenesses and with the axes 
 closest to the sample's loadings. Factors therefore keep their order and meaning, and the search
 over many starting values is required only once.
 
-With loadings g on the general factor and :math:`F_j` on group factor j, uniquenesses u, and V the
-sum of all correlations,
+Let g be the loadings on the general factor, :math:`F_j` the loadings on group factor j, u the
+uniquenesses, and V the sum of all correlations. The coefficients are
 
 .. math::
    \omega_h &= \frac{(\sum_i g_i)^2}{V}, &

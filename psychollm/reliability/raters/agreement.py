@@ -151,8 +151,8 @@ def agreement(
     interval : {"score", "bca", "percentile"}
         Interval method. The default, "score", is also valid near perfect agreement, where the
         other intervals are too short. For the proportions of agreeing pairs and of identical
-        answers, "score" is the Wilson interval. For the other coefficients, it is a score interval
-        with a jackknife variance.
+        answers, "score" is the Wilson interval. For the other coefficients, "score" is a score
+        interval with a jackknife variance.
     bootstrap : int or Bootstrap
         Number of resamples of questions. All models use the same resamples, so differences are
         paired.

@@ -1,7 +1,7 @@
 r"""Coefficients of agreement, computed from sums over resampled questions.
 
-With :math:`\bar a` the mean over questions of the agreement of two ratings, and :math:`\pi_c` the
-mean over questions of the proportion of category c (q categories),
+Let :math:`\bar a` be the mean over questions of the agreement of two ratings, and :math:`\pi_c`
+the mean over questions of the proportion of category c. For q categories, the coefficients are
 
 .. math:: \kappa_F = \frac{\bar a - \sum_c \pi_c^2}{1 - \sum_c \pi_c^2}, \qquad
           \mathrm{AC}_1 = \frac{\bar a - p_e}{1 - p_e}, \quad

@@ -17,7 +17,7 @@ and Slud, 2019). With one answer per question, n* is the number of answers.
 
 *Agreement beyond chance.* A coefficient of agreement is :math:`1 - D`, where D is the ratio of
 observed to expected disagreement. Near perfect agreement, D is a sum over rare events. The value
-of D is assumed to be between zero and two. With v the jackknife variance of D, the bounds
+of D is assumed to be between zero and two. Let v be the jackknife variance of D. The bounds
 :math:`\delta` are the bounds of the Wilson interval for D / 2,
 
 .. math:: (D - \delta)^2 = t^2 v\, \frac{\delta (2 - \delta)}{D (2 - D)}.                 \quad (2)
@@ -26,8 +26,8 @@ Here t is the quantile of Student's distribution. The degrees of freedom of t ar
 questions minus one or, with clusters, the degrees of freedom of `estimates.clustered`. If two
 ratings rarely agree on the rarer answer, the jackknife underestimates the variance. v is therefore
 at least :math:`D / P`, the variance of D if raters agree only by chance, where P is the number of
-pairs of ratings of a question. If there is no disagreement, v is the variance that one question
-with complete disagreement among n would give, :math:`v = D / (n D_e)`, where :math:`D_e` is the
+pairs of ratings of a question. If there is no disagreement, v is the variance that results if one
+of n questions has complete disagreement, :math:`v = D / (n D_e)`, where :math:`D_e` is the
 disagreement expected by chance.
 
 References

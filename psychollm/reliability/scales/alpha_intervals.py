@@ -1,13 +1,13 @@
 r"""Coefficient alpha and related coefficients, with standard errors and intervals.
 
 Feldt's interval assumes normal and essentially tau-equivalent items. With n respondents and k
-items,
+items, the distribution is
 
 .. math:: \frac{1 - \alpha}{1 - \hat\alpha} \sim F_{n-1,\,(n-1)(k-1)}.                   \quad (1)
 
 The distribution in equation (1) is exact for every n. The interval of Duhachek and Iacobucci
-assumes normal items with an arbitrary covariance matrix C. With the total variance :math:`V =
-1'C1`, in large samples,
+assumes normal items with an arbitrary covariance matrix C. Let :math:`V = 1'C1` be the total
+variance. The large-sample variance is
 
 .. math:: \operatorname{var}(\hat\alpha) = \frac{2 k^2}{n (k-1)^2 V^3}
           \left[V (\operatorname{tr} C^2 + \operatorname{tr}^2 C)

@@ -1,7 +1,7 @@
 r"""Internal consistency of a set of items: coefficient alpha and related statistics.
 
-With k items, :math:`s_j^2` their variances, :math:`s_T^2` the variance of the total score and
-:math:`\bar r` the mean correlation between items that vary,
+Let k be the number of items, :math:`s_j^2` the variances of the items, :math:`s_T^2` the variance
+of the total score and :math:`\bar r` the mean correlation between items that vary. Then
 
 .. math:: \alpha = \frac{k}{k - 1}\Big(1 - \frac{\sum_j s_j^2}{s_T^2}\Big), \qquad
           \alpha_{\text{std}} = \frac{k \bar r}{1 + (k - 1) \bar r}, \qquad

@@ -1,14 +1,14 @@
 r"""Item statistics of a scale: item-rest correlation, and alpha without the item.
 
-With item variances :math:`s_j^2`, covariances :math:`c_j` with the total score, and the variance V
-of the total score,
+Let :math:`s_j^2` be the item variances, :math:`c_j` the covariances of the items with the total
+score, and V the variance of the total score. The statistics are
 
 .. math:: r_{j,\text{rest}} = \frac{c_j - s_j^2}{s_j \sqrt{V - 2 c_j + s_j^2}}, \qquad
           \alpha_{(j)} = \frac{k-1}{k-2} \Big(1 - \frac{\sum_i s_i^2 - s_j^2}
                                                        {V - 2 c_j + s_j^2}\Big).         \quad (1)
 
-For standardised items, with correlations R and the squared multiple correlation :math:`m_j` of
-each item with all other items,
+Let R be the correlations of the items, and :math:`m_j` the squared multiple correlation of each
+item with all other items. The coefficients of standardised items are
 
 .. math:: r_{j,\text{std}} = \frac{\sum_i r_{ij}}{\sqrt{1'R1}}, \qquad
           r_{j,\text{cor}} = \frac{\sum_{i \ne j} r_{ij} + m_j}

@@ -206,8 +206,8 @@ def split_half(
     scores : Responses, DataFrame, DataArray or array_like (rows, items)
         Scores of respondents on the items of one scale.
     of : {"correlations", "covariances"}
-        Matrix from which the coefficients are computed. With correlations, zero-variance items are
-        omitted.
+        Matrix from which the coefficients are computed. If correlations are used, zero-variance
+        items are omitted.
     respondents : array_like (rows,), optional
         Respondent of each row, for repeated measurements; the jackknife and the bootstrap omit or
         resample whole respondents.
