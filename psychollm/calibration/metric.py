@@ -112,7 +112,7 @@ class Metric:
     outputs : tuple of Output, optional
         Description of each statistic in panels; the default is its name.
     analytic, method, robust, robust_method, prepare, carried, bounds, rank
-        Fields of built-in metrics only. These fields contain closed forms of standard errors and
+        Fields of built-in metrics only. The fields contain closed forms of standard errors and
         intervals, the names of the closed forms, values that all resamples share, columns for
         bounds, and the position in a panel.
 

@@ -106,8 +106,8 @@ def ability(
     """Estimate abilities from answers to fitted items.
 
     EAP estimates and standard errors average over the estimation error of the items. If `fit_irt`
-    was called with ``families=``, item estimates are less precise, and `ability` accounts for
-    this.
+    was called with ``families=``, item estimates are less precise, and `ability` accounts for the
+    lower precision.
 
     Parameters
     ----------

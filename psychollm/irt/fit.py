@@ -146,7 +146,7 @@ def fit_irt(
         from both (sandwich). Hierarchical priors always use the observed information.
     max_iterations : int
         Maximum number of EM and Newton iterations. A fit that reaches this limit raises a warning,
-        and `convergence` records this.
+        and `convergence` reports that the limit was reached.
     n_jobs : int or None
         Number of workers that read a scan or sparse table; -1 uses all processors. The result is
         identical for any number of workers and any backend of ``joblib.parallel_config``.

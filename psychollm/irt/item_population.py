@@ -9,9 +9,10 @@ coordinates
 items have a multivariate t distribution with `FREEDOM` degrees of freedom. The mean and covariance
 of this distribution maximise the marginal likelihood, with items integrated out. For slopes a far
 above :math:`\kappa`, the coordinates are log slope and minus difficulty, up to a constant;
-`psychollm.irt.item_coordinates` defines them for polytomous items. A change of unit or origin of
-abilities only shifts the coordinates of equation (1), so that the prior does not affect the scale.
-Slopes may be negative: the slopes of miskeyed items are in the tail of the distribution.
+`psychollm.irt.item_coordinates` defines the coordinates of polytomous items. A change of unit or
+origin of abilities only shifts the coordinates of equation (1), so that the prior does not affect
+the scale. Slopes may be negative: the slopes of miskeyed items are in the tail of the
+distribution.
 
 Each item model has its own population of item parameters. The mean of a population of fewer than
 `POPULATION` items is shrunk towards the means of the other models. The shrunk mean includes

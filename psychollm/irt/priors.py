@@ -138,10 +138,10 @@ class ItemPopulation:
     names : tuple of str
         Coordinates. The first coordinate is arsinh(slope / `kappa`), approximately log(2 slope /
         `kappa`). For each step, the next coordinate is intercept / sqrt(slope^2 + kappa^2),
-        approximately minus the difficulty. The graded model has such a coordinate for the first
-        step only, followed by log distances between steps. The last coordinates are logits of
-        asymptotes. If all items share a slope, or each answer has its own slope, the coordinates
-        are the parameters.
+        approximately minus the difficulty. In the graded model, only the first step has a
+        coordinate of this form; the other coordinates of steps are log distances between steps.
+        The last coordinates are logits of asymptotes. If all items share a slope, or each answer
+        has its own slope, the coordinates are the parameters.
     mean, covariance : ndarray of shape (q,) and (q, q)
         Mean and covariance of the coordinates; the moments of asymptotes are fixed.
     kappa : float

@@ -37,8 +37,8 @@ class IRTFit(Expects, Result):
     model, link, respondents : str
         Item model, link function, and side of the table whose units are the respondents.
     slope, intercept, difficulty, guessing, upper : ndarray of shape (items,)
-        Estimates. Items that could not be fitted have NaN, and `reasons` gives the reason.
-        Asymptotes that the model lacks are 0 and 1.
+        Estimates. Values are NaN for items that could not be fitted, and `reasons` gives the
+        reason. Asymptotes that the model lacks are 0 and 1.
     se_slope, se_intercept, se_difficulty, se_guessing, se_upper : ndarray of shape (items,)
         Standard errors of the kind given by `standard_errors`; NaN where undefined.
     steps, se_steps : ndarray of shape (items, answers - 1)
@@ -272,7 +272,7 @@ class IRTFit(Expects, Result):
             (``plot_wright_map``).
         abilities : Abilities, optional
             Result of `ability`. The Wright map requires abilities; the plot of test information
-            shows them as ticks.
+            shows the abilities as ticks.
         items : sequence of labels, optional
             Items to colour and label.
         ax : Axes, optional

@@ -11,7 +11,7 @@ r"""Screening for miskeyed, dead (zero-variance) and empty (uninformative) items
 
   The standardised sum is compared with the lower tail of a normal distribution, and the p-values
   are Holm-adjusted over items. With a dozen models most results are inconclusive.
-* *Empty* items: items that are not dead, but have less than a tenth of the mean information.
+* *Empty* items: items with varying answers that have less than a tenth of the mean information.
   Information is averaged over the population of abilities, and the mean is taken over items.
 """
 

@@ -15,7 +15,7 @@ criterion. With :math:`\varphi` the normal density, equation (2) gives the varia
 .. math:: \operatorname{Var}(d') = 4 \operatorname{Var}(c)
         = \frac{H (1 - H)}{C\, \varphi(z(H))^2} + \frac{F (1 - F)}{W\, \varphi(z(F))^2}. \quad (2)
 
-Because half an answer is added, a model that always answers yes has a d' close to zero. This d' is
+Because half an answer is added, a model that always answers yes has a d' close to zero; its d' is
 exactly zero only if the numbers of correct and wrong answers are equal. Tables with an empty cell
 are flagged `CORRECTED`.
 
@@ -214,7 +214,7 @@ def _error(t: Cells) -> FloatArray:
 
 
 def _hidden(t: Cells) -> FloatArray:
-    """Return the variance contributed by rates of 0 or 1; cluster sums underestimate it."""
+    """Return the variance due to rates of 0 or 1, which cluster sums underestimate."""
     hits, alarms = _variances(t)
     extreme = (t.tp * t.fn == 0, t.fp * t.tn == 0)
     return np.where(extreme[0], hits, 0.0) + np.where(extreme[1], alarms, 0.0)

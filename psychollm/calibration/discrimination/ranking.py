@@ -23,11 +23,11 @@ differs from the derivative-based variance by terms of order 1/n. DeLong's varia
 correct answer among the wrong answers, and :math:`V^-_i` is the analogous placement of a wrong
 answer among the correct answers.
 
-At values of 0, 1 or -1, the estimated variance of a statistic is zero. For these values, the
-Wilson interval with min(C, W) trials is used. This interval is conservative, because the variance
-of A is at most A (1 - A) / min(C, W) (Birnbaum and Klose). In simulations with 50, 200 and 1,000
-answers, 95 % intervals covered the true value in 93 to 96 % of data sets. Coverage was lower only
-for an average precision near one (.97): 90 % with 50 answers.
+At values of 0, 1 or -1, the estimated variance of a statistic is zero, and the Wilson interval
+with min(C, W) trials is used. The Wilson interval is conservative, because the variance of A is at
+most A (1 - A) / min(C, W) (Birnbaum and Klose). In simulations with 50, 200 and 1,000 answers,
+95 % intervals covered the true value in 93 to 96 % of data sets. Coverage was lower only for an
+average precision near one (.97): 90 % with 50 answers.
 
 References
 ----------

@@ -23,8 +23,8 @@ Bins with a single answer are omitted (Kumar, Liang & Ma). :math:`E_0` is the bi
 model. For a miscalibrated model, noise increases some absolute gaps and decreases others, so that
 the bias is smaller and ECE minus :math:`E_0` is too small.
 
-The estimate `corrected` is the population error for which this sample is the median
-(`psychollm.calibration.errors.calibration_error`). This correction applies to well and to poorly
+The estimate `corrected` is the population error for which the error of the sample is the median
+(`psychollm.calibration.errors.calibration_error`). The correction applies to well and to poorly
 calibrated models. The interval of the corrected error covers the population error for the same
 bins.
 

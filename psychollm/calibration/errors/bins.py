@@ -13,7 +13,7 @@ An edge between two bins is halfway between the neighbouring confidences.
 
 Floating-point numbers are inexact: 0.1 + 0.2 differs from 0.3, and 0.3 in single precision differs
 from 0.3 in double precision. Confidences that differ by less than :math:`10^{-7}` therefore count
-as equal. A confidence within this distance of a bin edge counts as equal to the edge.
+as equal. A confidence within :math:`10^{-7}` of a bin edge counts as equal to the edge.
 """
 
 from collections.abc import Callable, Sequence

@@ -25,15 +25,15 @@ The curve is the isotonic regression of correctness on confidence. The curve giv
 each distinct confidence, pooled with neighbouring confidences until it is non-decreasing. Two
 pointwise bands are computed from answers simulated at the same confidences.
 
-The *consistency* band is around the diagonal. For this band, answers are simulated with the stated
-probabilities, and a curve outside the band indicates miscalibration.
+The *consistency* band is around the diagonal. For the consistency band, answers are simulated with
+the stated probabilities, and a curve outside the band indicates miscalibration.
 
-The *confidence* band is around the curve and covers the true curve. For this band, answers are
-simulated with the recalibrated probabilities. Half a correct and half a wrong answer are added to
-every block of pooled answers, because otherwise the band would have zero width at a block that
-contains only correct answers. With the added answers, 95 % bands covered 94 to 98 % of the points
-of true curves with 50, 200 and 1,000 questions; without the added answers, the bands covered 78 to
-96 % of the points.
+The *confidence* band is around the curve and covers the true curve. For the confidence band,
+answers are simulated with the recalibrated probabilities. Half a correct and half a wrong answer
+are added to every block of pooled answers, because otherwise the band would have zero width at a
+block that contains only correct answers. With the added answers, 95 % bands covered 94 to 98 % of
+the points of true curves with 50, 200 and 1,000 questions. Without the added answers, the bands
+covered 78 to 96 % of the points.
 
 The bands assume independent questions and are too narrow if questions are clustered.
 

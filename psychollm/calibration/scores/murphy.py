@@ -9,9 +9,9 @@ divides the Brier score into three parts.
           + \underbrace{\bar o (1 - \bar o)}_{\text{uncertainty}} .                       \quad (1)
 
 If each confidence occurs only once, the decomposition is uninformative, because reliability equals
-the Brier score and resolution equals the uncertainty. Bins of neighbouring confidences solve this
-problem. Because confidence varies within bins, the three parts then do not sum to the Brier score
-(`Murphy.within_bins`).
+the Brier score and resolution equals the uncertainty. With bins of neighbouring confidences, the
+decomposition is informative. Because confidence varies within bins, the three parts then do not
+sum to the Brier score (`Murphy.within_bins`).
 
 Both reliability and resolution are biased upwards by the sampling variance of o_k. Ferro and
 Fricker subtract an unbiased estimate of the bias. A corrected reliability is negative if, by

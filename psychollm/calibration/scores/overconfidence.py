@@ -9,7 +9,7 @@ Let :math:`\bar f` be the mean confidence and :math:`\bar y` the accuracy, and l
 
 The difference between mean confidence and accuracy can be zero even if a model is overconfident at
 high and underconfident at low confidence. Over- and underconfidence are therefore also computed
-separately; their sum is the expected calibration error with these bins. By chance, over- and
+separately; their sum is the expected calibration error for the same bins. By chance, over- and
 underconfidence are both positive even for a calibrated model, and are larger if there are few
 answers per bin. The intervals of over- and underconfidence correct for this bias and may include
 zero (`noise_interval`). The estimates of over- and underconfidence are therefore in the upper part

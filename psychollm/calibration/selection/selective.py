@@ -20,10 +20,11 @@ and its value in the best order is the excess (E-AURC). The normalised AURC is t
 by the excess of a random order. The normalised AURC is 0 for the best order, 1 for a random order
 and above 1 for an order worse than random.
 
-Other authors compute the area with the trapezoidal rule. They compute the best area as r + (1 - r)
-ln(1 - r), with r the error rate. Areas by the trapezoidal rule differ from the areas used here by
-terms of order 1/n. With tied scores, the difference between the two rules is larger, because the
-trapezoidal rule replaces the curve of the expected risk by a straight line.
+Other authors compute the area with the trapezoidal rule. These authors compute the area of the
+best order as r + (1 - r) ln(1 - r), with r the error rate. Areas by the trapezoidal rule differ
+from the areas used here by terms of order 1/n. With tied scores, the difference between the two
+rules is larger, because the trapezoidal rule replaces the curve of the expected risk by a straight
+line.
 
 With weights (scaled to mean one), a question of weight v counts as v answers. With weights, sums
 of 1/k become differences of the digamma function, which extends the harmonic numbers.

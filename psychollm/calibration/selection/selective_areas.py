@@ -25,7 +25,7 @@ random order, is twice Wilson's upper bound of the proportion of discordant pair
 the upper bound of AURC is the upper bound of the error rate. In simulations with 50, 200 and 1,000
 answers, 95 % intervals of AURC, AUGRC and E-AUGRC had a coverage of 93 to 96 %. Intervals of
 E-AURC and of the normalised AURC had a coverage of 92 to 95 % with 200 or more answers and of 91
-to 93 % with 50, because these areas depend strongly on the few most confident answers.
+to 93 % with 50. E-AURC and the normalised AURC depend strongly on the few most confident answers.
 """
 
 from functools import lru_cache

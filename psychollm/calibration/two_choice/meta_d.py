@@ -2,9 +2,10 @@ r"""Meta-d': metacognitive sensitivity on the scale of d'.
 
 Meta-d' is the d' for which an ideal observer would give the observed confidence ratings. The
 M-ratio, meta-d'/d', is 1 if confidence uses exactly the evidence on which the answer is based. The
-M-ratio is below 1 if confidence uses less evidence, and above 1 if it uses additional evidence.
-Meta-d' requires questions with two classes of correct answers, such as true and false. For open
-questions, use the AUROC or the mutual information of confidence and correctness.
+M-ratio is below 1 if confidence uses less evidence than the answer, and above 1 if confidence uses
+additional evidence. Meta-d' requires questions with two classes of correct answers, such as true
+and false. For open questions, use the AUROC or the mutual information of confidence and
+correctness.
 
 `psychollm.kernels.meta_d_likelihood` derives the likelihood, and
 `psychollm.calibration.two_choice.meta_d_fit` derives the standard errors.

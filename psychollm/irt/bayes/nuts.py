@@ -55,7 +55,7 @@ def sample_nuts(target: Target, mode: Mode, labels: dict[str, Labels], run: Run)
 def compiled_model(
     target: Target, centred: dict[str, FloatArray], labels: dict[str, Labels]
 ) -> Any:
-    """Return the model as compiled by nutpie; tables of the same model reuse it."""
+    """Return the model compiled by nutpie, which is reused for tables of the same model."""
     nutpie = require("nutpie", extra="bayes", purpose=PURPOSE)
     key: tuple[Any, ...] = (target.n_items, target.families.n, target.domains.of.tobytes())
     key += (target.link, repr(target.priors))

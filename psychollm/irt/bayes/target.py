@@ -48,7 +48,7 @@ class HierarchicalPriors:
         Normal prior of log slopes, which makes slopes positive.
     slope : (mean, sd)
         Normal prior of slopes, used if `log_slope` is None. With a normal prior, slopes can be
-        negative, for example those of miskeyed questions.
+        negative, for example the slopes of miskeyed questions.
     intercept : (mean, sd)
         Normal prior of intercepts.
     families : float

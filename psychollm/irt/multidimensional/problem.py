@@ -232,7 +232,7 @@ def bounded(problem: Problem, place: Place) -> Place:
 
 
 def _held(place: Place, gradient: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Return the gradient without slope components beyond the bounds, and a mask of such items."""
+    """Return the gradient without slope components beyond bounds, and a mask of affected items."""
     slopes, by = place.slopes, gradient[:, :-1]
     length = np.sqrt((slopes**2).sum(axis=1))
     outward = (slopes * by).sum(axis=1) / np.maximum(length, 1e-300)

@@ -46,7 +46,8 @@ class MultidimensionalIRT(Expects, Result):
     ----------
     slopes, se_slopes : ndarray of shape (items, m)
         Slopes and their standard errors; where a loading is fixed at zero, the slope is 0 and the
-        standard error NaN. Items that could not be fitted have NaN and an entry in `reasons`.
+        standard error NaN. Values are NaN for items that could not be fitted, with an entry in
+        `reasons`.
     intercepts, se_intercepts : ndarray of shape (items,)
         Intercepts and their standard errors.
     factor_correlation, se_factor_correlation : ndarray of shape (m, m)

@@ -90,7 +90,7 @@ def bootstrap_fit(
     OptionError
         If the statistic does not exist.
     ShapeError
-        If the items or respondents differ from those of the fit.
+        If the items or respondents differ from the items or respondents of the fit.
 
     Examples
     --------
