@@ -214,7 +214,7 @@ class Choices(Command):
         try:
             return self.reading_of(paths, keep).run()  # type: ignore[no-any-return]
         except LabelError as error:
-            named = ("by", "domains", "families")
+            named = ("by", "domains", "families", "minutes", "dates", "published")
             kept = {f"keep={getattr(self, name, None)!r}": f"--{name}" for name in named}
             raise LabelError(error.told(kept)) from error
 

@@ -74,6 +74,26 @@ def test_a_smallest_effect_that_cannot_be_meant(call, typed: list[str], message:
     assert message in failed.stderr
 
 
+def test_minutes_are_a_column_or_a_file(call) -> None:
+    rows = [
+        f"{model},q{task},{int(2 * task < 3 * place + 9)},{2.0**task:g},{task // 2}"
+        for place, model in enumerate("abc")
+        for task in range(12)
+    ]
+    table = "\n".join(["model,question,score,minutes,kind", *rows, ""])
+    Path("long.csv").write_text(table, encoding="utf-8")
+    done = call("horizon", "long.csv", "--minutes", "minutes", "--families", "kind")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "12 tasks of 1.00 to 2048 minutes in 6 families" in done.stdout
+    for named, message in (
+        ("long.csv", "--minutes long.csv is the table of scores: name the column of long.csv"),
+        ("hours", "--minutes hours: long.csv has no such column or field"),
+    ):
+        failed = call("horizon", "long.csv", "--minutes", named)
+        assert failed.returncode == 2
+        assert message in failed.stderr
+
+
 @pytest.mark.parametrize("command", ["gate", "study", "calibrate"])
 @pytest.mark.parametrize("long", [False, True])
 def test_tables_in_the_wrong_order(call, command: str, long: bool) -> None:

@@ -321,7 +321,7 @@ def read_clusters(
     except RepeatedLabelError as error:
         msg = (
             f"{error.text.marked.replace(': model ', ': label ').removesuffix(': rename it')}, "
-            "but a list of clusters has one line per question, with its label and its cluster"
+            "but such a list has one line per label, with the label and its value"
             + parameter(
                 "",
                 python="; for a file with a line per answer, pass column=, the column of clusters",

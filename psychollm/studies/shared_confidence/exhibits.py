@@ -63,9 +63,8 @@ _DRAWINGS = {
     ),
     "private_signal": (
         "Correlation of confidence and correctness beyond the common factor",
-        "Correlation of confidence and correctness given the common factor, with "
-        "intervals. Bold names: significant after adjustment for the number of "
-        "models.",
+        "Correlation of confidence and correctness given the common factor. Intervals are "
+        "pointwise. Bold names: significant after adjustment for the number of models.",
     ),
     "individuation": (
         "AUROC of self-reports and of the factor score",
@@ -246,7 +245,8 @@ def _own_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
             estimate_column("residual correlation", private.correlation),
             p_column("p, adjusted", private.p_adjusted, reasons=private.reason),
         ],
-        caption="Information in self-reports",
+        caption="Information in self-reports, with pointwise intervals and p-values adjusted for "
+        "the number of models",
         emphasised=[one.shown for one in study.private_signal.verdicts(smallest).outcomes],
     )
 

@@ -254,7 +254,7 @@ def statement(private: PrivateSignal, smallest: SmallestEffects) -> str:
     shown.sort(key=lambda row: -abs(rho.value[row]))
     named = [f"{private.labels[row]} {rho.text(row, 3, signed=True)}" for row in shown]
     which = names_of(named, most=STRONGEST)
-    those = f"Significant: {which}. " if named else ""
+    those = f"Significant after adjustment for the number of models: {which}. " if named else ""
     return (
         f"{known(private, smallest)}. {those}When the common factor is removed, the mean "
         "residual correlation of confidence and correctness is "

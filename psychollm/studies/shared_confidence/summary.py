@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from psychollm._base.numbers import number, p_equals, percent, with_interval
+from psychollm._base.numbers import number, p_equals, p_value, percent, with_interval
 from psychollm._base.shown import on_screen
 from psychollm._base.types import FloatArray
 from psychollm.calibration.decisions.confusion import Confusion
@@ -47,8 +47,12 @@ def rows_of_models(
             "threshold": [number(thresholds[row]) for row in order],
             "loading": [number(loadings[row]) for row in order],
             "residual correlation": [correlation.text(row, 2, signed=True) for row in order],
+            "p, adjusted": [p_value(private.p_adjusted[row]) for row in order],
         }
     )
     more = len(labels) - len(order)
     rest = f"\n{further(more, 'models')}" if more > 0 else ""
-    return on_screen(frame.to_string(index=False)) + rest
+    # The verdict follows the p-values, so more intervals exclude zero than it names models.
+    tested = int(np.isfinite(private.p_value).sum())
+    rule = f"\nIntervals are pointwise; p-values are adjusted for {tested} models." * (tested > 1)
+    return on_screen(frame.to_string(index=False)) + rest + rule

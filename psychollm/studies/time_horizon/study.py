@@ -32,7 +32,7 @@ from psychollm._base.types import BoolArray, FloatArray, RandomState
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.studies.time_horizon.explained import Explained, explained
-from psychollm.studies.time_horizon.given import Given, given
+from psychollm.studies.time_horizon.given import Given, column_of, given
 from psychollm.studies.time_horizon.plain import Plain, plain_logistic
 from psychollm.studies.time_horizon.result import ALL_TASKS, TYPICAL_TASK, TimeHorizon
 from psychollm.studies.time_horizon.trend import horizon_trend
@@ -58,14 +58,17 @@ def time_horizon(
     solved : DataFrame, Responses, ScoreLog or array_like (models, tasks)
         Whether each model solved each task (1 or 0), or its proportion of successful attempts; NaN
         if not attempted. Long tables and tables with repeats are accepted.
-    minutes : Series, mapping or array_like (tasks,)
-        Number of minutes that people need for each task. Tasks without minutes (NaN) are omitted.
+    minutes : Series, mapping, array_like (tasks,) or str
+        Number of minutes that people need for each task, or the name of a column of the long table
+        `solved`. Tasks without minutes (NaN) are omitted.
     share : float or sequence of float
         Probabilities of success.
-    families : array_like (tasks,), optional
-        Family of each task, such as its template; families are then the sampling units.
-    dates : array_like (models,), optional
-        Release dates of the models, which are required for a trend (see `TimeHorizon.trend`).
+    families : array_like (tasks,) or str, optional
+        Family of each task, such as its template, or a column of `solved`; families are then the
+        sampling units.
+    dates : array_like (models,) or str, optional
+        Release dates of the models, or a column of `solved`; required for a trend (see
+        `TimeHorizon.trend`).
     level : float
         Coverage of the intervals.
     rng : Generator, int or None
@@ -152,7 +155,7 @@ def time_horizon(
     )
     if dates is None:
         return result
-    return result.with_trend(horizon_trend(result, dates))
+    return result.with_trend(horizon_trend(result, column_of(solved, dates, "dates", of="model")))
 
 
 def _shares(share: float | Sequence[float]) -> tuple[float, ...]:

@@ -21,6 +21,14 @@ def test_summary_fits_a_screen_and_says_that_the_data_are_simulated(result):
     assert "nan" not in text
     for model in ("sim-06", "sim-13"):
         assert model in text
+    # Some pointwise intervals exclude zero although the adjusted test of their model does not.
+    rows = [line for line in text.splitlines() if line.startswith("sim-")]
+    clear = [line.split()[0] for line in rows if "[+" in line or ", -" in line]
+    significant = [line.split()[0] for line in rows if line.endswith("< .001")]
+    assert sorted(significant) == ["sim-06", "sim-13"]
+    assert len(clear) > len(significant)
+    assert "p, adjusted" in text
+    assert text.endswith("Intervals are pointwise; p-values are adjusted for 19 models.")
 
 
 def test_verdict_names_who_knows_more(result):

@@ -217,3 +217,24 @@ def test_tables_without_a_success_or_a_failure_need_no_maximum():
         found = psy.time_horizon(np.full((3, 12), solved), 2.0 ** np.arange(12))
         assert set(found.to_frame()["flag"]) == {str(reason)}
         assert found.convergence.converged
+
+
+def test_minutes_families_and_dates_may_be_columns_of_a_long_table(agents):
+    solved, minutes = agents[:2]
+    day = {model: f"2024-0{place + 1}-01" for place, model in enumerate(solved.index)}
+    family = pd.Series([f"f{place // 4}" for place in range(len(minutes))], minutes.index)
+    long = solved.astype(int).rename_axis("model").reset_index()
+    long = long.melt("model", var_name="question", value_name="score")
+    long["minutes"], long["family"] = long["question"].map(minutes), long["question"].map(family)
+    long["released"] = long["model"].map(day)
+    named = psy.time_horizon(long, "minutes", families="family", dates="released")
+    given = psy.time_horizon(solved, minutes, families=family, dates=day)
+    for one, other in zip(named.all_tasks, given.all_tasks, strict=True):
+        np.testing.assert_allclose(one.interval, other.interval, rtol=1e-6)
+    assert named.trends is not None
+    with pytest.raises(LabelError, match="minutes='hours' is not a column of solved, only"):
+        psy.time_horizon(long, "hours")
+    with pytest.raises(LabelError, match="has several values in the column 'released'"):
+        psy.time_horizon(long, "released")
+    with pytest.raises(ShapeError, match="names a column, but solved has no row per answer"):
+        psy.time_horizon(solved, "minutes")
