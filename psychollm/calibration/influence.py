@@ -68,7 +68,7 @@ def cluster_shares(tally: Tally) -> FloatArray:
 
 
 def in_few_clusters(tally: Tally) -> bool:
-    """Return whether almost all errors, or all correct answers, are in a few clusters."""
+    """Return whether errors or correct answers are concentrated in a few clusters."""
     # If one answer in eleven is wrong, bootstrap intervals cover the true value in at least 93 %
     # of data sets above this limit of degrees of freedom, but only in 69 to 93 % below it
     # (validation/coverage_clusters.py).

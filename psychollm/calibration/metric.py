@@ -403,7 +403,7 @@ class Drawn:
         return self.answers.clusters is not None
 
     def _method(self, metric: Metric, output: int) -> str:
-        """Return the name of an output's closed form; empty without one."""
+        """Return the name of an output's closed form; empty if there is none."""
         methods = metric.method if self.answers.plain else metric.robust_method
         return methods if isinstance(methods, str) else methods[output]
 

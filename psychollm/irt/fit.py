@@ -2,9 +2,9 @@ r"""Item response models by marginal maximum likelihood.
 
 A respondent of ability :math:`\theta \sim N(0, 1)` answers item j with yes with probability
 
-.. math:: P_j(\theta) = g_j + (u_j - g_j)\,F(a_j \theta + d_j),                       \quad (1)
+.. math:: P_j(\theta) = g_j + (u_j - g_j)\,F(a_j \theta + d_j).                       \quad (1)
 
-with answers independent given the ability, which is integrated out. The function F is logistic or
+Answers are independent given the ability, which is integrated out. The function F is logistic or
 normal. Rasch and 1PL models have one common slope; in the Rasch model this slope is 1, and the SD
 of abilities is free. The 2PL has no asymptotes, the 3PL has the lower asymptote g, and the 4PL has
 both asymptotes.

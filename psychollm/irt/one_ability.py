@@ -178,7 +178,7 @@ def kinds_of(
 ) -> list[Kind[ItemCurves]]:
     """Return items by item model.
 
-    The family `family` contains the observed answers, and `whole` contains all possible answers.
+    The argument `family` contains the observed answers, and `whole` contains all possible answers.
     """
     members = [(whole, np.arange(items))]
     if isinstance(whole, Mixed):

@@ -5,12 +5,12 @@ correctness on the questions to which i answers yes and j answers no.
 
 .. math:: D_{ij} = E[A_i - A_j \mid Y_i = 1, Y_j = 0].                                   \quad (1)
 
-Part of the difference in correctness arises without self-knowledge. The better model is correct
-more often on any questions (base rate). Questions to which i answers yes and j answers no may also
-differ in difficulty from other questions. `excess` is the difference in correctness minus its
-expectation without self-knowledge. With factor scores, the expectation is the difference of the
-two models' probabilities of being correct given the score. Without factor scores, the expectation
-is the base rate :math:`E[A_i - A_j]` over all common questions.
+Part of the difference in correctness arises without self-knowledge. The more accurate model is
+correct more often on any set of questions (base rate). Questions to which i answers yes and j
+answers no may also differ in difficulty from other questions. `excess` is the difference in
+correctness minus its expectation without self-knowledge. With factor scores, the expectation is
+the difference of the two models' probabilities of being correct given the score. Without factor
+scores, the expectation is the base rate :math:`E[A_i - A_j]` over all common questions.
 
 Pooled values are means over all disagreements. A pair of models therefore counts once for each
 question on which the two models disagree. Standard errors are clustered by question. Unanimous

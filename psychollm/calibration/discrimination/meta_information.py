@@ -11,11 +11,11 @@ Meta-I does not depend on the scale of confidence and does not require two class
 it is suitable for open questions. Meta-I does not measure calibration.
 
 The plug-in estimate, equation (1), is biased upwards, because accuracy differs by chance between
-confidence groups. The bias is estimated by the mean over all permutations of correctness, and is
-subtracted. The mean over permutations has a closed form (Vinh, Epps & Bailey). With 50 or more
-answers the remaining bias is at most a few thousandths of a bit. The corrected estimate may be
-negative. If there are more than `n_bins` distinct confidences, they are pooled into `n_bins`
-groups of about equal size; ties are not split.
+confidence groups. The bias is estimated by the mean of the plug-in estimate over all permutations
+of correctness, and is subtracted. The mean over permutations has a closed form (Vinh, Epps &
+Bailey). With 50 or more answers the remaining bias is at most a few thousandths of a bit. The
+corrected estimate may be negative. If there are more than `n_bins` distinct confidences, they are
+pooled into `n_bins` groups of about equal size; ties are not split.
 
 The standard error combines two parts. The first part is the standard error of the mean of the
 pointwise information in equation (2).

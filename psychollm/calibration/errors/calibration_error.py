@@ -22,7 +22,7 @@ T is the median of equation (1) is the *corrected* error, which is median-unbias
 If a sample has smaller gaps than expected under calibration, the interval could be empty or
 contain only zero. The upper bound is therefore never below the upper bound of a hypothetical
 sample whose error equals the mean under calibration. The power-constrained limits of Cowan et al.
-are similar.
+follow a similar rule.
 
 Comparisons require draws of the corrected error. The draws are points of the confidence
 distribution of the corrected error. Let u be the relative rank of a resample's error. The draw for

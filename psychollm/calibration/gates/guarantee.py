@@ -16,8 +16,8 @@ binomial distribution at each threshold. The first threshold with :math:`R(t) > 
 passes with probability at most :math:`\delta`, for any number of tests and any ties.
 
 The sequence begins at the first threshold with enough answers to pass even if one answer is wrong.
-A sequence that began with 22 answers, the number needed if none is wrong (for :math:`\alpha =
-\delta = .1`), would often end after a single wrong answer. The start of the sequence depends only
+For :math:`\alpha = \delta = .1`, 22 answers pass if none of them is wrong. A sequence that began
+with 22 answers would often end after a single wrong answer. The start of the sequence depends only
 on the confidences. If the error rate is not monotone in confidence, the start of the sequence may
 skip a short range of thresholds that are too low. `validation/gate_guarantees.py` simulates error
 rates that are not monotone in confidence.

@@ -19,10 +19,10 @@ proposed.
 Hierarchical items are partially centred, which avoids funnels. A value x in a group with mean m
 and standard deviation s is written as
 
-.. math:: u \sim N(c\,m,\ s^{c}), \qquad x = m + s^{1 - c}\,(u - c\,m),
+.. math:: u \sim N(c\,m,\ s^{c}), \qquad x = m + s^{1 - c}\,(u - c\,m).
 
-which is centred for c = 1 and non-centred for c = 0 (Papaspiliopoulos, Roberts & Skold, 2007). If
-the data determine x with standard error e, :math:`c = s^2 / (s^2 + e^2)` makes u and s almost
+This form is centred for c = 1 and non-centred for c = 0 (Papaspiliopoulos, Roberts & Skold, 2007).
+If the data determine x with standard error e, :math:`c = s^2 / (s^2 + e^2)` makes u and s almost
 independent. The values of s and e at the mode are used. For slopes, whose standard deviation s may
 be near zero, the fourth power of c is used. Means of domains and families are not centred, because
 s may be near zero for a few domains or families.
@@ -89,7 +89,7 @@ class Resampled:
 
 
 def find_mode(target: Target, near: Mode | None = None) -> Mode:
-    """Alternate between the modes of x given h and of h, equation (1), until both converge."""
+    """Alternate between the mode of x given h and the mode of h, until both converge."""
     structure = target.structure
     x, h = _start(target), np.log(0.6 * structure.scales)
     if near is not None:
@@ -157,7 +157,7 @@ def _log_marginal(
 def _mode_of_scales(
     target: Target, information: FloatArray, linear: FloatArray, h: FloatArray
 ) -> FloatArray:
-    """Return the mode of the marginal density, equation (1), of h."""
+    """Return the mode of the marginal density of h, equation (1)."""
     if not h.size:
         return h
 

@@ -218,10 +218,10 @@ class _Pass:
 class Ascent:
     """Questions of one or two kinds, with the models that answer them.
 
-    The first kind of questions describes answers, and the second kind describes missing data.
-    Missing data contribute only to the first entries (the levels) of the models' vectors. Patterns
-    of missing data therefore do not appear as factors. Conversely, the vectors of the first kind
-    of questions have a normal distribution given the vectors of the second kind.
+    Questions of the first kind describe answers, and questions of the second kind describe missing
+    data. Missing data contribute only to the first entries (the levels) of the models' vectors.
+    Patterns of missing data therefore do not appear as factors. Conversely, the vectors of the
+    first kind of questions have a normal distribution given the vectors of the second kind.
     """
 
     kinds: tuple[Questions, ...]

@@ -289,7 +289,7 @@ def differential_items(
     respondents : {"models", "questions"}
         Side of the table that has abilities; the other side contains the items.
     priors : Priors or None
-        Priors added to the likelihood; they make the tests conservative.
+        Priors added to the likelihood; priors make the tests conservative.
     adjustment : {"holm", "bonferroni", "bh", "by"}
         Adjustment of the p-values for the number of items.
     alpha : float

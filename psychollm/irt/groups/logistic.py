@@ -2,9 +2,9 @@ r"""Differential item functioning in two groups, by logistic regression.
 
 For each item the answers are regressed on a matching score s and the group g,
 
-.. math:: \mathrm{logit}\,P(\text{yes}) = b_0 + b_1 s + b_2 g + b_3 s g,              \quad (1)
+.. math:: \mathrm{logit}\,P(\text{yes}) = b_0 + b_1 s + b_2 g + b_3 s g.              \quad (1)
 
-and this model is compared with the model that contains only s (Swaminathan & Rogers, 1990). The
+Equation (1) is compared with the model that contains only s (Swaminathan & Rogers, 1990). The
 coefficient b2 measures uniform and b3 non-uniform differential functioning. The matching score is
 the yes rate on all other items. Flagged items are dropped from the matching score and all items
 are tested again, until the set of flagged items no longer changes (purification).

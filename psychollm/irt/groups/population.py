@@ -3,12 +3,12 @@ r"""Likelihood of item parameters, and of means and SDs of abilities, in several
 Group g has abilities :math:`\mu_g + \sigma_g z` with standard normal z; the first group has mean 0
 and SD 1. On the scale of z, an item with parameters b on the common scale has the parameters
 
-.. math:: \beta = b\,M(\mu_g, \sigma_g), \quad M = M_0 + \mu_g M_\mu + \sigma_g M_\sigma, \quad (1)
+.. math:: \beta = b\,M(\mu_g, \sigma_g), \quad M = M_0 + \mu_g M_\mu + \sigma_g M_\sigma. \quad (1)
 
-which are linear in b, because curves depend on slope times ability plus intercept. In each group,
-`irt.likelihood` gives the log-likelihood with the parameters of equation (1). The log-likelihoods
-of all groups are added. The gradient and observed information of this sum follow by the chain
-rule, with :math:`\log \sigma_g` as the parameter.
+The parameters :math:`\beta` are linear in b, because curves depend on slope times ability plus
+intercept. In each group, `irt.likelihood` gives the log-likelihood with the parameters of equation
+(1). The log-likelihoods of all groups are added. The gradient and observed information of this sum
+follow by the chain rule, with :math:`\log \sigma_g` as the parameter.
 
 The optimisation is the same as in `irt.climb`, without EM. If the information is not positive
 definite, or a step would lower the objective, an increasing diagonal is added. The optimisation

@@ -46,7 +46,7 @@ class MultidimensionalIRT(Expects, Result):
     ----------
     slopes, se_slopes : ndarray of shape (items, m)
         Slopes and their standard errors; where a loading is fixed at zero, the slope is 0 and the
-        standard error NaN. Values are NaN for items that could not be fitted, with an entry in
+        standard error is NaN. Values are NaN for items that could not be fitted, with an entry in
         `reasons`.
     intercepts, se_intercepts : ndarray of shape (items,)
         Intercepts and their standard errors.

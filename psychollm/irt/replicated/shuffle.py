@@ -13,10 +13,10 @@ of freedom. The mean of 2 G is the noncentrality :math:`\nu`. The variance of 2 
 :math:`v + 4 \nu`, where v is the variance over shuffled tables. The bounds of :math:`\nu` solve
 :math:`(2 G - \nu)^2 = z^2 (v + 4 \nu)`,
 
-.. math:: \nu = x + 2 z^2 \pm z \sqrt{v + 4 x + 4 z^2}, \qquad x = 2 G,                 \quad (1)
+.. math:: \nu = x + 2 z^2 \pm z \sqrt{v + 4 x + 4 z^2}, \qquad x = 2 G.                 \quad (1)
 
-and :math:`R^2 = 1 - \exp(-\nu / n)` over n answers (Cox & Snell, 1989) is the proportion
-explained.
+For n answers, the proportion of variance explained beyond chance is
+:math:`R^2 = 1 - \exp(-\nu / n)` (Cox & Snell, 1989).
 
 References
 ----------

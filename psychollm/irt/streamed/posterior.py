@@ -5,13 +5,13 @@ the log-likelihood of each respondent at its own K nodes,
 
 .. math:: \theta_{iq} = c_i + s_i x_q,                                                  \quad (1)
 
-where :math:`c_i` is the mode of its posterior, :math:`s_i^{-2}` the curvature there and
-:math:`x_q` are Gauss-Hermite nodes (adaptive quadrature). The second pass computes the gradient
-and information of each item under the posterior weights of these nodes. The nodes are centred on
-the modes of the previous step. If a mode has moved, a parabola through the three middle nodes
-locates the new mode, and the first pass is repeated. With n answers of a respondent the relative
-error of K nodes is of order :math:`n^{-\lfloor K/3 + 1 \rfloor}`, so that long tests need few
-nodes. Ranges are assigned to tasks that depend only on the table, and results are added in the
+where :math:`c_i` is the mode of the respondent's posterior, :math:`s_i^{-2}` is the curvature at
+the mode, and :math:`x_q` are Gauss-Hermite nodes (adaptive quadrature). The second pass computes
+the gradient and information of each item under the posterior weights of these nodes. The nodes are
+centred on the modes of the previous step. If a mode has moved, a parabola through the three middle
+nodes locates the new mode, and the first pass is repeated. With n answers of a respondent the
+relative error of K nodes is of order :math:`n^{-\lfloor K/3 + 1 \rfloor}`, so that long tests need
+few nodes. Ranges are assigned to tasks that depend only on the table, and results are added in the
 order of tasks. Sums are therefore bitwise identical for any number of workers.
 
 References

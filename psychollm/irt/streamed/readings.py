@@ -45,8 +45,8 @@ class Task:
 class Reader(Protocol):
     """Protocol for sums over the answers to the items of a task.
 
-    Items with NaN points are skipped: their sums are 0 and their new parameters NaN. The argument
-    `rows` contains nodes, weights and means of posteriors (N, 2 K + 1).
+    Items with NaN points are skipped: their sums are 0 and their new parameters are NaN. The
+    argument `rows` contains nodes, weights and means of posteriors (N, 2 K + 1).
     """
 
     def likelihood(self, task: Task, *, table: CellTable, nodes: FloatArray) -> FloatArray:
