@@ -339,7 +339,7 @@ def check_generator(rng: RandomState) -> np.random.Generator:
 
 
 def choose_seed(rng: RandomState) -> int:
-    """Return the given seed, or one drawn from the generator or at random."""
+    """Return the given seed, or a seed drawn from the generator or at random."""
     check_generator(rng)
     if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
         return int(rng)

@@ -75,7 +75,10 @@ class Result(Record):
                 setattr(cls, name, property(entry(value.fget), doc=value.__doc__))
 
     def _axes(self) -> "Axes | None":
-        """Return the axes of this result; subclasses override it if axes depend on contents."""
+        """Return the axes of this result.
+
+        Subclasses override this method if the axes depend on the contents of the result.
+        """
         return self._AXES
 
     def to_frame(self) -> "pd.DataFrame":

@@ -1,8 +1,9 @@
 r"""Output of text in which control characters are escaped.
 
 A label, a reply or a path may contain escape sequences, marks that change the writing direction,
-or line breaks, which a terminal or page would act on. `visible` escapes control characters as JSON
-does, for example as ``\u001b``. `on_screen` also escapes characters that the stream cannot encode.
+or line breaks, which a terminal or page would interpret. `visible` escapes control characters as
+JSON does, for example as ``\u001b``. `on_screen` also escapes characters that the stream cannot
+encode.
 """
 
 import codecs
@@ -40,7 +41,7 @@ def _written(letter: re.Match[str]) -> str:
 
 
 def on_screen(text: str, stream: Any = None) -> str:
-    """Escape control characters, and those that a stream (default: stdout) cannot write."""
+    """Escape control characters, and characters that a stream (default: stdout) cannot write."""
     coding = getattr(stream or sys.stdout, "encoding", None) or "utf-8"
     return visible(text).encode(coding, "psychollm").decode(coding)
 
@@ -85,7 +86,7 @@ def shown(method: Text) -> Text:
 
 
 def in_lines(value: Any) -> Any:
-    """Return a value without line breaks in its texts, or the same object if there are none."""
+    """Return a value without line breaks in its texts; values without breaks are returned as is."""
     if type(value) is str:
         return one_line(value) if _LINES.search(value) else value
     if type(value) in (tuple, list):

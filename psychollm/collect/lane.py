@@ -52,7 +52,7 @@ class Window:
     slow_start: bool = True
 
     def grow(self, in_flight: int) -> None:
-        """Record an answer; enlarge the window if all of it is in use."""
+        """Record an answer; enlarge the window if the whole window is in use."""
         if in_flight >= int(self.size):
             step = 1.0 if self.slow_start else 1.0 / self.size
             self.size = min(self.size + step, float(self.limit))

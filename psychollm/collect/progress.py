@@ -187,7 +187,7 @@ class RunState:
         return self.store.reserve(job, amount, budget=limit, model=model_budget)
 
     def draw_more(self, model: str) -> bool:
-        """Enter the next selected questions of a model; return whether any are left."""
+        """Enter the next selected questions of a model; return whether any questions are left."""
         if self.stopping or model not in self.drawings:
             return False
         more = self.drawings[model].more()

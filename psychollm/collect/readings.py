@@ -292,7 +292,7 @@ def _correct(prompt: Prompt, reading: Reading) -> float:
 
 
 def _again(prompt: Prompt, sample: int, repeats: int) -> Prompt:
-    """Return the prompt of one administration; for the first administration, it is unchanged."""
+    """Return the prompt of one administration; the first administration's prompt is unchanged."""
     if not repeats:
         return prompt
     follows = None if prompt.follows is None else f"{prompt.follows}#{sample}"

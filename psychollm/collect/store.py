@@ -247,7 +247,7 @@ class Store:
         Returns
         -------
         int
-            Number of requests that continue this one and can now be sent.
+            Number of requests that continue this request and can now be sent.
         """
         return self.record_all([Entry(job, attempt, last)])[0]
 

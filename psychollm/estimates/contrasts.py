@@ -297,7 +297,7 @@ def _with_two_more(
 
 
 def _over_models(estimate: Estimate, first: list[int], second: list[int], *, paired: bool) -> _Row:
-    """Return the difference of two means over rows; with models as a sample, by equation (1)."""
+    """Return the difference of two means over rows, by equation (1) if models are a sample."""
     used = [*first, *second]
     n = float(min(len(first), len(second)))
     draws = _mean(estimate.draws, first) - _mean(estimate.draws, second)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @plain_text()
 def plot_attempts(result: "Attempts", *, ax: "Axes | None" = None) -> "Axes":
-    """Plot the probabilities of success in one attempt, in all, and in at least one attempt.
+    """Plot the probabilities of success in one attempt, all attempts, and at least one attempt.
 
     The mark is the probability of success in one attempt. The bar extends from the probability of
     success in all attempts to the probability of success in at least one attempt. The best model

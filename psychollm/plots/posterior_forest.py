@@ -95,7 +95,7 @@ def plot_posterior_forest(
 
 
 def _rows(value: FloatArray) -> IntArray:
-    """Return defined rows in descending order; if there are many, only the highest and lowest."""
+    """Return defined rows in descending order; of many rows, only the highest and lowest."""
     known = np.flatnonzero(np.isfinite(value))
     order = known[np.argsort(-value[known], kind="stable")]
     if order.size <= MOST_ROWS:

@@ -156,7 +156,7 @@ def _thinned(size: int) -> Any:
 
 
 def _histogram(values: FloatArray, n: FloatArray) -> FloatArray:
-    """Return one bar per distinct confidence if there are few, otherwise one bar per bin."""
+    """Return one bar per distinct confidence if there are few values; otherwise, one per bin."""
     if values.size <= _MOST_SPIKES:
         return _wide(values, values, n)
     height, edges = np.histogram(values, bins=_MOST_SPIKES, range=(0.0, 1.0), weights=n)

@@ -103,7 +103,7 @@ def _series(ax: "Axes", study: "SelfEfficacyStudy", rows: list[Any], series: int
 
 
 def _people(ax: "Axes", parts: "list[PeopleScore]") -> None:
-    """Draw the band of people's scores if these are the same for all conditions."""
+    """Draw the band of people's scores if the scores are the same for all conditions."""
     means = {float(one.baseline.value[0]) for one in parts}
     if len(means) == 1:
         mean, sd = means.pop(), parts[0].sd

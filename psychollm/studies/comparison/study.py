@@ -1,6 +1,6 @@
 r"""Compare models by their scores on the same questions, with simultaneous bounds of the ranks.
 
-Each pair of models is compared on the questions that both answered. The intervals of all
+Each pair of models is compared on the questions that both models answered. The intervals of all
 differences :math:`\theta_i - \theta_j` are simultaneous (`score_differences`, "max_t"). Let
 :math:`W_i` be the set of models that are significantly worse than model i, :math:`B_i` the set of
 models that are significantly better, and K the number of models. Equation (1) gives the bounds of

@@ -1,11 +1,11 @@
 r"""Compare two normal factors with one factor with lapses.
 
-If one factor belongs to the easy questions of a test and another to the hard ones, asymptotes can
-take the place of the second factor: a respondent who fails an easy question but solves a hard one
-seems to lapse. A test of one factor with lapses has little power against such a second factor.
-Whole answer patterns distinguish two factors from one factor with lapses. Let :math:`\ell_u` be
-the log-likelihood of two factors minus the log-likelihood of one factor with lapses for question
-u. The interval of the total difference is
+If one factor belongs to the easy questions of a test and another factor to the hard questions,
+asymptotes can take the place of the second factor: a respondent who fails an easy question but
+solves a hard one seems to lapse. A test of one factor with lapses has little power against such a
+second factor. Whole answer patterns distinguish two factors from one factor with lapses. Let
+:math:`\ell_u` be the log-likelihood of two factors minus the log-likelihood of one factor with
+lapses for question u. The interval of the total difference is
 
 .. math:: \sum_u \ell_u - \frac{k - 1}{2} \log n \pm z \sqrt{n \operatorname{var}(\ell_u)} .
           \qquad (1)

@@ -1,9 +1,9 @@
 """Summary of an evaluation on one page.
 
-`crossed_logistic` estimates proportions of variance and reliability, and `accuracies` uses its fit
-to estimate accuracies. `compare` computes ranks, tiers and the smallest detectable difference.
-`question_screen` flags suspect questions, and `calibration_panel` measures calibration. The card
-also lists the limitations of the data.
+`crossed_logistic` estimates proportions of variance and reliability, and `accuracies` uses the fit
+of `crossed_logistic` to estimate accuracies. `compare` computes ranks, tiers and the smallest
+detectable difference. `question_screen` flags suspect questions, and `calibration_panel` measures
+calibration. The card also lists the limitations of the data.
 """
 
 from collections.abc import Iterator, Sequence

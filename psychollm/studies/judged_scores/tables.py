@@ -72,7 +72,7 @@ def verdicts_of(verdicts: Any, people: Any, judge: Any) -> Verdicts:
 
 
 def _of_one_model(tables: list[Table], by_file: list[bool]) -> list[Table]:
-    """Match tables of one model each if some tables, named by their files, do not name it."""
+    """Match tables of one model each if some tables have the name of a file instead of a model."""
     labels = [one.models for one in tables]
     if any(len(one) != 1 for one in labels) or len(set(labels)) == 1 or not any(by_file):
         return tables
@@ -147,7 +147,7 @@ def _like(table: Table, first: Table, argument: str) -> Table:
 
 
 def named_like(people: Any, verdicts: RepeatedScores) -> Any:
-    """Return human labels; an array takes the models and questions of the verdicts."""
+    """Return human labels; an array of labels gets the models and questions of the verdicts."""
     import pandas as pd
 
     table = _means(people, "human_labels")

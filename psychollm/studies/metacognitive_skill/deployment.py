@@ -63,7 +63,7 @@ class Deployment(Result):
 
 
 def register_deployment(panel: Panel, traces: Traces, keep: BoolArray, threshold: int) -> None:
-    """Register sums over selected traces: all, with right answers and with wrong answers."""
+    """Register sums over all traces, traces with right answers, and traces with wrong answers."""
     correct = traces.numbers["correct"]
     for name, codes in traces.codes.items():
         known = keep & np.isfinite(codes) & np.isfinite(correct)

@@ -346,7 +346,7 @@ def _t(value: float, variance: float, df: float, level: float) -> FloatArray:
 def _one(
     own: FloatArray, people: FloatArray, clusters: IntArray | None, level: float, *, shares: bool
 ) -> _One:
-    """Compare one model with people on the questions that both answered."""
+    """Compare one model with people on the questions that the model and people answered."""
     held = np.isfinite(own)
     own, people = own[held], people[:, held]
     codes = None if clusters is None else np.unique(clusters[held], return_inverse=True)[1]

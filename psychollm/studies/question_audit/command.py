@@ -119,7 +119,7 @@ class Audit(Analysis, OneTable):
         return partial(self._audited, call, made, texts)
 
     def _key_column(self) -> str | None:
-        """Return the column of keys that is named or detected in CHOICES, None without one."""
+        """Return the named or detected column of keys in CHOICES; None if there is no such column."""
         from psychollm._base.frames import CHOICES, KEYS, is_called
         from psychollm.data.long import known_columns
         from psychollm.data.readers.votes_file import header_of_rows
@@ -173,7 +173,7 @@ class Audit(Analysis, OneTable):
         return Call("psy.question_audit", inputs, options)
 
     def _is_wide(self) -> bool:
-        """Return whether CHOICES has a column per model, so that the key is one of them."""
+        """Return whether CHOICES has one column per model, and the key in one of its columns."""
         from psychollm.data.long import known_columns
         from psychollm.data.readers.votes_file import header_of_rows
 

@@ -355,8 +355,8 @@ def question_audit(
     key : Series, mapping or array_like, optional
         Label of the right option of each question.
     families : sequence, Series or mapping, optional
-        Family of each model. Models that agree more often within families than between them count
-        for less.
+        Family of each model. Models get smaller weights if models agree more often within families
+        than between families.
     groups : sequence, Series or mapping, optional
         Group of each question, such as its subject. Groups may differ in difficulty and in the
         proportion of wrong keys. By default, the group is the part of the label before the last

@@ -165,7 +165,7 @@ def semantic_mechanism(
     Returns
     -------
     SemanticMechanism
-        An arm without predictions has NaN, and is excluded from the correlation.
+        An arm without predictions has the value NaN, and is excluded from the correlation.
 
     Raises
     ------

@@ -281,7 +281,7 @@ def _drawn(
 
 
 def _tally(values: FloatArray, correct: FloatArray, wrong: FloatArray, n: int) -> Tally:
-    """Return a tally of confidences without questions, since the tally is not resampled."""
+    """Return a tally of confidences; it contains no questions, because it is not resampled."""
     nothing: IntArray = np.empty(0, dtype=np.int64)
     return Tally(
         values=values,

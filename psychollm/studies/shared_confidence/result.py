@@ -218,7 +218,7 @@ class SharedConfidence(Study, Result):
 def spread_over(
     labels: Sequence[Hashable], some: Sequence[Hashable], values: FloatArray
 ) -> FloatArray:
-    """Return values of some models as an array over all models, with NaN for the others."""
+    """Return values of some models as an array over all models, with NaN for other models."""
     known = dict(zip(some, values, strict=True))
     return np.array([known.get(label, np.nan) for label in labels])
 

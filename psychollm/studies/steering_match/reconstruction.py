@@ -88,7 +88,7 @@ def _scored(name: str, yes: FloatArray, known: BoolArray, profiles: Profiles) ->
 
 
 def constant_answers(profiles: Profiles) -> Answers:
-    """Return answers that are constant for each target: its more frequent answer."""
+    """Return constant answers for each target, equal to the target's more frequent answer."""
     majority = (profiles.yes_rates >= 0.5).astype(np.float64)
     yes = np.broadcast_to(majority[:, None], profiles.said.shape)
     return fixed_answers("constant answer", yes, profiles)
@@ -133,7 +133,7 @@ def _criteria(counts: Counts) -> tuple[FloatArray, FloatArray]:
 def _other_half(
     grid: Grid, profiles: Profiles, half: BoolArray, places: tuple[IntArray, IntArray]
 ) -> FloatArray:
-    """Count agreements, yes, target's yes, and scored answers (4, targets, questions)."""
+    """Count agreements, steered yes, target yes, and scored answers (4, targets, questions)."""
     # The first indices were chosen on this half, the second on the other questions.
     own, other = places
     yes = np.where(half, grid.yes[other], grid.yes[own])

@@ -159,7 +159,8 @@ class SteeredAnswers(Result):
     unsteered : ndarray (questions,) or None
         Log odds without steering.
     collapsed : ndarray of bool (strengths,)
-        Strengths at which the model no longer says yes or no; excluded from the match.
+        Strengths at which the model no longer says yes or no; these strengths are excluded from
+        the match.
     questions : tuple
         Labels of the questions.
 

@@ -30,7 +30,7 @@ _MODELS = 30  # number of models in the plot, which shows the most able ones
 
 @plain_text()
 def plot_scale(result: "StitchedBenchmarks", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw benchmarks and the most able models along the scale, the highest on top.
+    """Draw benchmarks and the most able models along the scale, with the highest on top.
 
     Parameters
     ----------

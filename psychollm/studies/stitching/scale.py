@@ -294,7 +294,7 @@ class _Fit:
         return np.asarray(self.known / (self.phi + self.sampling))
 
     def cost(self, theta: FloatArray, curves: FloatArray) -> float:
-        """Return minus the sum of the quasi-likelihood of equation (3) and the log priors."""
+        """Return the negative sum of the quasi-likelihood of equation (3) and the log priors."""
         eta = _eta(theta, curves) + self.gamma * self.marks
         fit = (self.weights * (np.logaddexp(0.0, eta) - self.y * eta)).sum()
         off = ((theta - self.times @ self.line) ** 2).sum()
