@@ -483,9 +483,10 @@ def read_labels(
         header = next(csv.reader([line], delimiter=delimiter_of(line)), [])
     if _names_both(header, columns):
         table = read_words(path, layout="long", model=model, question=question, value=column)
-        words = table.to_numpy(dtype=object, na_value=None)
+        words = table.astype(object).where(table.notna(), None).to_numpy()
         found = Table(words.T, tuple(table.columns), tuple(table.index))
-        return _of_answers(Path(path), found, f"values in column {column!r}").to_dict()
+        keys = _of_answers(Path(path), found, f"values in column {column!r}")
+        return {str(label): word for label, word in keys.items()}
     table = read_words(path)
     if column not in table:
         msg = f"{path} has no column {column!r}: its columns are {listed(header)}"

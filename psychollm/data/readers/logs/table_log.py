@@ -132,8 +132,9 @@ def _is_wide(header: Sequence[str], source: Source) -> bool:
     # A table with one row per question has a column of questions, but no column of models or
     # scores. Rarer names of scores, such as "human", may also be names of models.
     usual = any(is_called(name, SCORES) for name in known["score"])
-    long = usual or (known["question"] and known["model"]) or _is_of_one_model(header, known, {})
-    long = long or _attempts_in(header, known)
+    both = bool(known["question"] and known["model"])
+    long = usual or both or _is_of_one_model(header, known, {})
+    long = long or bool(_attempts_in(header, known))
     return not source.reading.columns and source.reading.layout != "long" and not long
 
 
