@@ -222,7 +222,9 @@ def test_factors_of_questions_are_described_in_words_about_questions(fit):
     assert repr(found).startswith("Dimensionality of 5 questions: ")
     assert "agreement between questions" in found.verdict
     assert "of questions" in str(found.findings())
-    with pytest.raises(psy.errors.ShapeError, match="at least 4 questions with varying answers, got 3"):
+    with pytest.raises(
+        psy.errors.ShapeError, match="at least 4 questions with varying answers, got 3"
+    ):
         psy.dimensionality(answers[:, :4], of="questions", n_null=19)
 
 
