@@ -86,7 +86,7 @@ def shown(method: Text) -> Text:
 
 
 def in_lines(value: Any) -> Any:
-    """Return a value without line breaks in its texts; values without breaks are returned as is."""
+    """Return a value with the line breaks in its texts escaped; other values are unchanged."""
     if type(value) is str:
         return one_line(value) if _LINES.search(value) else value
     if type(value) in (tuple, list):

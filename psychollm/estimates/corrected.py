@@ -133,7 +133,7 @@ def corrected(
 
 
 def _excess(predicted: FloatArray, expected: FloatArray) -> FloatArray:
-    """Return variances of squared standardised errors of binary scores; at least 2, as if normal."""
+    """Return variances of squared standardised errors of binary scores, with a minimum of 2."""
     p = np.clip(predicted, 0.01, 0.99)
     fourth = p * (1.0 - p) * (1.0 - 3.0 * p * (1.0 - p))
     return np.asarray(np.maximum(fourth / expected**2 - 1.0, 2.0))

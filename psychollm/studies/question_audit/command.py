@@ -119,7 +119,7 @@ class Audit(Analysis, OneTable):
         return partial(self._audited, call, made, texts)
 
     def _key_column(self) -> str | None:
-        """Return the named or detected column of keys in CHOICES; None if there is no such column."""
+        """Return the named or detected key column of CHOICES; None if there is no such column."""
         from psychollm._base.frames import CHOICES, KEYS, is_called
         from psychollm.data.long import known_columns
         from psychollm.data.readers.votes_file import header_of_rows

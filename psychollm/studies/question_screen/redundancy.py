@@ -116,7 +116,7 @@ def _suspects(
 def _tails(
     right: BoolArray, seen: BoolArray, chance: FloatArray, pairs: IntArray
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return for each pair how many models agree, how many answer both items, and the p-value."""
+    """Return how many models agree on each pair, how many answer both questions, and p-values."""
     i, j = pairs.T
     both = seen[:, i] & seen[:, j]
     alike = ((right[:, i] == right[:, j]) & both).sum(axis=0)
