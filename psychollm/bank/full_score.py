@@ -18,8 +18,8 @@ r"""Estimate the score on a whole bank from answers to some of its questions.
 The remaining paragraphs describe the bias that results from stopping at a margin of error.
 
 The required number of questions depends on the score, because extreme scores have less variance.
-If the score is near 0 or 1, one of the two answers, correct or wrong, is rare. If a session by
-chance has fewer rare answers than expected, its score is too extreme and the session stops too
+If the score is near 0 or 1, one of the two answers, correct or wrong, is rare. If, by chance, a
+session has fewer rare answers than expected, its score is too extreme and the session stops too
 early. Scores of stopped sessions are therefore biased towards 0 or 1. If a margin of error
 requires n(p) questions, the bias is
 

@@ -51,7 +51,7 @@ def read_answer(prompt: Prompt, reply: str, *, finish_reason: str | None = None)
 def with_first(
     prompts: Sequence[Prompt], readings: Sequence[Reading], about: Mapping[str, Any]
 ) -> tuple[list[Prompt], list[Reading]]:
-    """Insert the first prompt and its reply before the later prompts of a question and repeat.
+    """Insert the first prompt and its reply before later prompts of the same question and repeat.
 
     The function `about` returns the entries of a prompt's ``about`` that record the first reply.
     """

@@ -44,7 +44,7 @@ def stop_early(
     worth: "Worth | None" = None,
     label: "Label | None" = None,
 ) -> "StopEarly":
-    """Return an object with which an Inspect AI task uses the questions that an item bank selects.
+    """Return an object that makes an Inspect AI task use the questions selected by an item bank.
 
     Parameters
     ----------

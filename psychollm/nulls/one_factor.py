@@ -84,7 +84,7 @@ def one_factor_null(
     Raises
     ------
     CodeError
-        If a model is constant or a pair of models shares no question.
+        If a model has constant answers, or a pair of models has no common question.
     OptionError
         If an option does not exist, or a loading is NaN.
 

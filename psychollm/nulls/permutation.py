@@ -99,7 +99,7 @@ def permutation_null(
     Raises
     ------
     CodeError
-        If a model is constant or a pair of models shares no question.
+        If a model has constant answers, or a pair of models has no common question.
 
     Examples
     --------

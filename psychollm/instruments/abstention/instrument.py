@@ -167,7 +167,8 @@ class Abstention(Instrument[AbstentionScores]):
         replies : mapping
             Replies of one model by prompt key, with reasoning text in tags (`with_reasoning`).
         model : str
-            Name of the model that replied, so that one run may judge several models.
+            Name of the model that replied; names allow one run to judge the replies of several
+            models.
 
         Examples
         --------
@@ -260,7 +261,7 @@ def judge_prompts(
     replies : mapping
         Replies by prompt key, with reasoning text in tags. Blank replies are omitted.
     model : str
-        Name of the model that replied, so that one run may judge several models.
+        Name of the model that replied; names allow one run to judge the replies of several models.
     judgements : sequence of (asks, view)
         Aspects to judge, each with the text that the judge sees: the answer, the reasoning, or
         both. Aspects that require reasoning text are skipped if a reply has no reasoning text.

@@ -203,7 +203,7 @@ class NumericForm(Form):
 
     @abstractmethod
     def value(self, one: Numeral) -> Value | None:
-        """Return the value of a number; None if it is off the scale or has another form."""
+        """Return the value of a number; None if it is outside the scale or has another form."""
 
     def unclear(self, one: Numeral) -> bool:
         """Return whether a number can be parsed in two ways."""

@@ -192,7 +192,7 @@ def numbers_in_words(text: str) -> list[tuple[float, int | None, int, int]]:
 
 
 def _compose(words: list[str]) -> list[int]:
-    """Combine words into numbers: one for "two hundred and five", two for "two and five"."""
+    """Combine words into numbers: "two hundred and five" is one, "two and five" are two."""
     numbers: list[int] = []
     total, current, room = 0, 0, 0  # words with values below `room` belong to the same number
     for word in words:

@@ -339,7 +339,7 @@ class _Option(Form):
 
 
 def _remains(text: str, one: re.Match[str], sentence: Sentence, letter: re.Pattern[str]) -> bool:
-    """Return whether the last sentence names only this letter and earlier sentences name others."""
+    """Return whether the last sentence names this letter alone, after other letters were named."""
     if sentence.end < len(text) or not sentence.start:
         return False
     others = {said.group().lower() for said in letter.finditer(text, 0, sentence.start)}

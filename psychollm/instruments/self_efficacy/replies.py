@@ -11,8 +11,8 @@ and avoid what the task forbids. The rule does not check whether a mentioned fac
 correctly, because this requires a judge.
 
 A low rating may reflect a lack of confidence, or the view that the statement does not apply to a
-program. A rule searches for English sentences which state that a program lacks the rated
-properties or feelings, or that the statement does not apply to a program.
+program. A rule searches for English sentences that state that a program lacks the rated properties
+or feelings, or that the statement does not apply to a program.
 """
 
 import re

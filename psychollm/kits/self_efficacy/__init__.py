@@ -92,7 +92,7 @@ class Simulated(Respondents):
 
 
 def _way(ratings: IntArray) -> IntArray:
-    """Return the change of a rating by a random error: +1, or -1 for the highest rating."""
+    """Return the size of a random error of each rating: +1, or -1 for the highest rating."""
     return np.where(ratings < 4, 1, -1)
 
 

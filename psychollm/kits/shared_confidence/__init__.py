@@ -39,7 +39,7 @@ class Simulated(Respondents):
         return float(self.rng("ease", item).normal())
 
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield number of factors, mean loading, yes rates, and the absence of private signals."""
+        """Yield the truths: one factor, mean loading, no residual correlations, and yes rates."""
         study = found["self_prediction"]
         rows = study["models"]
         p = study["dimensionality"]["one_factor_p"]

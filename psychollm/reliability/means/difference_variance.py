@@ -73,7 +73,7 @@ class DifferenceVariance(Result):
 
     @property
     def design_effect(self) -> float:
-        """Factor by which clusters increase the required number of questions, at least 1."""
+        """Factor, at least 1, by which clusters increase the required number of questions."""
         return max(1.0, 1.0 + (self.cluster_size - 1.0) * self.cluster_correlation)
 
     def standard_error(self, n_questions: int, *, n_answers: int = 1) -> float:

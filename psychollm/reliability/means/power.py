@@ -172,7 +172,7 @@ def minimum_detectable_difference(
     alpha: float = 0.05,
     absence: bool = False,
 ) -> ComparisonPower:
-    """Compute the smallest difference that is detected with a given power with n questions.
+    """Compute the smallest difference that n questions detect with a given power.
 
     Parameters
     ----------

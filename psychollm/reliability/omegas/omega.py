@@ -406,7 +406,7 @@ def _undefined(
 
 
 def _in_place(centred: FloatArray, counts: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Return correlations of all items, 0 for zero-variance items, and a mask of varying items."""
+    """Return correlations of all items (0 for zero-variance items) and a mask of varying items."""
     correlations, varying = correlation(centred_covariance(centred, counts))
     matrix = np.eye(varying.size)
     matrix[np.ix_(varying, varying)] = correlations

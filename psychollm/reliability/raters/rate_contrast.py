@@ -84,7 +84,8 @@ def rate_contrast(
 ) -> Estimate:
     """Compute a contrast of pass rates between types of questions, for every model.
 
-    The unit of replication is the question, averaged over runs, or the cluster.
+    The unit of replication is the question with all its runs or, if clusters are given, the
+    cluster.
 
     Parameters
     ----------

@@ -151,8 +151,8 @@ def _sort_key(value: Any) -> tuple[str, Any]:
 class Ratings(Result):
     """Ratings of each question in each run, for one model or several.
 
-    A run is any repetition of a judgement, such as another run, judge, prompt or annotator. Use
-    the ``from_...`` methods, which validate their input.
+    A run is any repetition of a judgement, for example by the same model, or with another judge,
+    prompt or annotator. Use the ``from_...`` methods, which validate their input.
 
     Examples
     --------

@@ -121,7 +121,7 @@ def normal_theory_se(scale: ScaleScores) -> float:
 
 
 def mean_correlation_scale(k: int) -> Scale:
-    """Return the scale log(1 - standardised alpha), a function of k items' mean correlation."""
+    """Return the scale log(1 - standardised alpha), given the mean correlation of k items."""
 
     def forward(mean: FloatArray) -> FloatArray:
         with np.errstate(invalid="ignore", divide="ignore"):

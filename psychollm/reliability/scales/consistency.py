@@ -98,7 +98,7 @@ class Consistency(Result):
 
     @property
     def signal_to_noise(self) -> FloatArray:
-        """Ratio of true to error variance of the sum of standardised items (conditions,)."""
+        """Ratio of true to error variance, for the sum of standardised items (conditions,)."""
         reliability = self.standardised.value
         with np.errstate(divide="ignore"):
             return np.asarray(reliability / (1.0 - reliability))
