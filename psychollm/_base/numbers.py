@@ -135,7 +135,7 @@ def with_interval(
 
 
 def extent(values: Sequence[float] | Any, digits: int = 2, *, signed: bool = False) -> str:
-    """Return the range of the values, ignoring undefined ones.
+    """Return the range of the values, ignoring undefined values.
 
     Examples
     --------

@@ -30,9 +30,9 @@ MOST_NAMES = 60
 def plot_abilities(result: Abilities, *, level: float = 0.95, ax: "Axes | None" = None) -> "Axes":
     """Draw abilities of respondents with intervals, from high to low.
 
-    With at most sixty respondents, each one is labelled. ``result.to_frame()`` returns the plotted
-    numbers. Respondents without an estimated ability are omitted; their number is printed below
-    the axis.
+    With at most sixty respondents, each respondent is labelled. ``result.to_frame()`` returns the
+    plotted numbers. Respondents without an estimated ability are omitted; their number is printed
+    below the axis.
 
     Parameters
     ----------

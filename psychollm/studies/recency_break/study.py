@@ -216,7 +216,7 @@ def _units(
 
 
 def _searched(days: FloatArray) -> FloatArray:
-    """Return dates with enough questions on both sides."""
+    """Return dates with enough questions before and after the date."""
     ordered = np.sort(days)
     least = max(FEWEST, int(np.ceil(_LEAST_SHARE * days.size)))
     held = np.unique(ordered[least - 1 : days.size - least])

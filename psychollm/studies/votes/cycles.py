@@ -9,13 +9,13 @@ triangle sum to zero. Equation (1) defines the curl of a triangle and its varian
 
 The curl has mean 0 for any additive strengths (Jiang and others 2011). The test includes every
 triangle; selecting cyclic triangles would bias the null distribution. The statistic is the mean of
-the squared curls, each divided by its variance in equation (1). Its expected value is 1 for
-additive strengths. For a single triangle, :math:`|c|` in units of its standard error is compared
-with the maximum over all triangles. The null distributions of the statistic and of the maximum
-come from a parametric bootstrap of the fitted model. Residuals of pairs are sums over many votes,
-so they are drawn from a normal distribution. The variance of the normal distribution is the
-model's variance :math:`I_{ij}` after elimination of each voter's effects on side, ties and
-discrimination.
+the squared curls, each divided by its variance in equation (1). The expected value of the
+statistic is 1 for additive strengths. For a single triangle, :math:`|c|` in units of its standard
+error is compared with the maximum over all triangles. The null distributions of the statistic and
+of the maximum come from a parametric bootstrap of the fitted model. Residuals of pairs are sums
+over many votes, so they are drawn from a normal distribution. The variance of the normal
+distribution is the model's variance :math:`I_{ij}` after elimination of each voter's effects on
+side, ties and discrimination.
 
 References
 ----------
