@@ -7,7 +7,8 @@ correct and of wrong questions in a group. The area is
 .. math:: A = \frac{\sum_g P_g \big(\sum_{h < g} N_h + \tfrac12 N_g\big)}
                    {\sum_g P_g \sum_g N_g},                                               \quad (1)
 
-which takes one pass per resample. Counts are integers, so that the sums are exact.
+which takes one pass over the questions. Each question is added to all resamples together, whose
+counts are adjacent in memory. Counts are integers, so that the sums are exact.
 
 For a thresholded signal, only the sums of counts over a few classes of questions are needed.
 
@@ -21,50 +22,59 @@ https://doi.org/10.1016/0022-2496(75)90001-2
 import numpy as np
 from numpy.typing import NDArray
 
-from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
 from psychollm.kernels._jit import njit
 
 
 @njit
-def weighted_area(
-    counts: FloatArray, order: IntArray, opens: BoolArray, correct: BoolArray
-) -> float:
-    """Return the area of one resample by equation (1); NaN if it contains only one class."""
-    # `order` lists the questions by increasing score, `opens` marks where a new group of ties
-    # begins, and `correct` is in the same order.
-    area, below = 0.0, 0.0
-    hits, misses, total = 0.0, 0.0, 0.0
-    for rank in range(order.size):
-        if opens[rank]:
-            area += hits * (below + 0.5 * misses)
-            below += misses
-            total += hits
-            hits, misses = 0.0, 0.0
-        weight = counts[order[rank]]
-        if correct[rank]:
-            hits += weight
-        else:
-            misses += weight
-    area += hits * (below + 0.5 * misses)
-    return area / ((total + hits) * (below + misses))
-
-
-@njit
 def weighted_areas(
-    counts: FloatArray, order: IntArray, opens: BoolArray, correct: BoolArray
+    counts: AnyArray, order: IntArray, opens: BoolArray, correct: BoolArray
 ) -> FloatArray:
-    """Return the areas of all resamples by equation (1), with counts (resamples, questions)."""
-    out = np.empty(counts.shape[0])
-    for row in range(counts.shape[0]):
-        out[row] = weighted_area(counts[row], order, opens, correct)
-    return out
+    """Return the area in each resample by equation (1); NaN if it contains only one class."""
+    # `counts` has the shape (questions, resamples). `order` lists the questions by increasing
+    # score, `opens` marks where a new group of ties begins, and `correct` is in the same order.
+    n = counts.shape[1]
+    area, below, total = np.zeros(n), np.zeros(n), np.zeros(n)
+    hits, misses = np.zeros(n), np.zeros(n)
+    start = 0
+    while start < order.size:
+        end = start + 1
+        while end < order.size and not opens[end]:
+            end += 1
+        if end == start + 1:  # a question without ties needs no sums of its group
+            drawn = counts[order[start]]
+            if correct[start]:
+                for r in range(n):
+                    area[r] += drawn[r] * below[r]
+                    total[r] += drawn[r]
+            else:
+                for r in range(n):
+                    below[r] += drawn[r]
+        else:
+            hits[:], misses[:] = 0.0, 0.0
+            for rank in range(start, end):
+                drawn = counts[order[rank]]
+                if correct[rank]:
+                    for r in range(n):
+                        hits[r] += drawn[r]
+                else:
+                    for r in range(n):
+                        misses[r] += drawn[r]
+            for r in range(n):
+                area[r] += hits[r] * (below[r] + 0.5 * misses[r])
+                below[r] += misses[r]
+                total[r] += hits[r]
+        start = end
+    return area / (total * below)
 
 
 @njit
-def coded_sums(counts: FloatArray, codes: NDArray[np.uint8], n_codes: int) -> FloatArray:
-    """Sum the counts (resamples, questions) of each code's questions into (resamples, n_codes)."""
-    out = np.zeros((counts.shape[0], n_codes))
-    for row in range(counts.shape[0]):
-        for question in range(codes.size):
-            out[row, codes[question]] += counts[row, question]
+def coded_sums(counts: AnyArray, codes: NDArray[np.uint8], n_codes: int) -> FloatArray:
+    """Sum `counts` (questions, resamples) of each code's questions into (n_codes, resamples)."""
+    n = counts.shape[1]
+    out = np.zeros((n_codes, n))
+    for question in range(codes.size):
+        drawn, sums = counts[question], out[codes[question]]
+        for r in range(n):
+            sums[r] += drawn[r]
     return out

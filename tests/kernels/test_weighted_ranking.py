@@ -15,7 +15,7 @@ def test_areas_are_those_of_repeated_questions(levels):
     counts = rng.multinomial(40, np.full(40, 1 / 40), size=6).astype(float)
     order = np.argsort(score, kind="stable")
     opens = np.concatenate([[True], np.diff(score[order]) > 0])
-    found = weighted_areas(counts, order, opens, correct[order])
+    found = weighted_areas(counts.T, order, opens, correct[order])
     for row, count in enumerate(counts.astype(int)):
         again = np.repeat(np.arange(40), count)
         assert found[row] == pytest.approx(slow.area(score[again], correct[again]), abs=1e-14)
@@ -23,7 +23,7 @@ def test_areas_are_those_of_repeated_questions(levels):
 
 def test_one_class_is_undefined():
     found = weighted_areas(
-        np.array([[1.0, 0.0], [1.0, 1.0]]),
+        np.array([[1.0, 1.0], [0.0, 1.0]]),
         np.arange(2),
         np.array([True, True]),
         np.array([False, True]),
@@ -34,12 +34,12 @@ def test_one_class_is_undefined():
 def test_no_question_is_undefined():
     none = np.empty(0, dtype=np.int64)
     empty = np.empty(0, dtype=np.bool_)
-    assert np.isnan(weighted_areas(np.ones((1, 3)), none, empty, empty)).all()
+    assert np.isnan(weighted_areas(np.ones((3, 1)), none, empty, empty)).all()
 
 
 def test_coded_sums():
     rng = np.random.default_rng(1)
     codes, counts = rng.integers(0, 5, 30).astype(np.uint8), rng.random((4, 30))
-    found = coded_sums(counts, codes, 5)
+    found = coded_sums(counts.T, codes, 5)
     for row in range(4):
-        np.testing.assert_allclose(found[row], np.bincount(codes, counts[row], minlength=5))
+        np.testing.assert_allclose(found[:, row], np.bincount(codes, counts[row], minlength=5))

@@ -17,7 +17,7 @@ import numpy as np
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction, check_generator
 from psychollm._base.result import Result
-from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
+from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray, RandomState
 from psychollm.calibration.consensus.signals import (
     CutSignal,
     RankedSignal,
@@ -137,13 +137,17 @@ def ensemble_gain(
     first = generator.permutation(len(paired.questions)) % 2 == 0
     contests = [_Contest.prepare(paired, m, first) for m in range(len(paired.models))]
 
-    def areas(counts: FloatArray) -> FloatArray:
+    def areas(counts: AnyArray) -> FloatArray:
         return np.stack([contest.areas(counts) for contest in contests], axis=1)
 
     draws = bootstrap_draws(
-        areas, len(paired.questions), Resampling.of(bootstrap, level, generator), label="ensemble"
+        areas,
+        len(paired.questions),
+        Resampling.of(bootstrap, level, generator),
+        small=True,
+        label="ensemble",
     )
-    observed = areas(np.ones((1, len(paired.questions))))[0]
+    observed = areas(np.ones((1, len(paired.questions)), dtype=np.uint8))[0]
     return _assemble(contests, observed, draws, paired, level)
 
 
@@ -157,7 +161,7 @@ class _Half:
     single: CutSignal
     vote_cut: CutSignal
 
-    def areas(self, counts: FloatArray) -> FloatArray:
+    def areas(self, counts: AnyArray) -> FloatArray:
         """AUROCs of the mean vote, the single answer and the yes/no vote (replicates, 3)."""
         signals = (self.vote, self.single, self.vote_cut)
         return np.column_stack([signal.areas(counts) for signal in signals])
@@ -194,7 +198,7 @@ class _Contest:
             )
         return cls(tuple(found))
 
-    def areas(self, counts: FloatArray) -> FloatArray:
+    def areas(self, counts: AnyArray) -> FloatArray:
         """AUROCs averaged over the two halves (replicates, 3)."""
         if not self.halves:
             return np.full((len(counts), 3), np.nan)

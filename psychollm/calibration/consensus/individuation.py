@@ -31,7 +31,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.multiplicity import Adjustment, adjust_p_values
 from psychollm._base.result import Result
-from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
+from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray, RandomState
 from psychollm.calibration.consensus.logistic import Logistic, logistic
 from psychollm.calibration.consensus.signals import (
     CutSignal,
@@ -82,7 +82,7 @@ class OwnAnswer:
     consensus_test: AnswerTest
     signals: dict[str, RankedSignal | CutSignal]
 
-    def areas(self, counts: FloatArray) -> FloatArray:
+    def areas(self, counts: AnyArray) -> FloatArray:
         """Return the AUROCs of all signals in each resample (replicates, signals)."""
         found = np.full((len(counts), len(SIGNALS)), np.nan)
         if not self.reason:
@@ -276,7 +276,7 @@ def individuation(
     check_fraction("level", level)
     generator = check_generator(rng)
     parts = generator.integers(check_count("n_folds", n_folds, low=2), size=len(paired.questions))
-    everywhere = np.ones((1, len(paired.questions)))
+    everywhere = np.ones((1, len(paired.questions)), dtype=np.uint8)
     models = [
         own_answer(
             paired.yes[m], paired.correct[m], shared[m], consensus[m], paired.present[m], parts
@@ -284,13 +284,14 @@ def individuation(
         for m in range(len(paired.models))
     ]
 
-    def areas(counts: FloatArray) -> FloatArray:
+    def areas(counts: AnyArray) -> FloatArray:
         return np.stack([model.areas(counts) for model in models], axis=1)
 
     draws = bootstrap_draws(
         areas,
         len(paired.questions),
         Resampling.of(bootstrap, level, generator),
+        small=True,
         label="areas under the ROC curve",
     )
     return _assemble(models, areas(everywhere)[0], draws, paired.models, adjustment, level)

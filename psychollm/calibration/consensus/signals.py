@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
 from psychollm.calibration.consensus.logistic import logistic
 from psychollm.kernels.weighted_ranking import coded_sums, weighted_areas
 
@@ -23,9 +23,9 @@ class RankedSignal:
     opens: BoolArray  # (used,) whether the question is the first of a group of ties
     correct: BoolArray  # (used,) whether the model was correct, in the same order
 
-    def areas(self, counts: FloatArray) -> FloatArray:
+    def areas(self, counts: AnyArray) -> FloatArray:
         """Return the AUROC in each resample (replicates,); NaN if one class is absent."""
-        return np.asarray(weighted_areas(counts, self.order, self.opens, self.correct))
+        return np.asarray(weighted_areas(counts.T, self.order, self.opens, self.correct))
 
 
 def ranked_signal(signal: FloatArray, correct: FloatArray, used: BoolArray) -> RankedSignal:
@@ -48,14 +48,14 @@ class CutSignal:
     codes: NDArray[np.uint8]  # (questions,) class of each question, 0 if not used
     share: float
 
-    def areas(self, counts: FloatArray) -> FloatArray:
+    def areas(self, counts: AnyArray) -> FloatArray:
         """Return balanced accuracy, (1 + hit rate - false alarm rate) / 2, in each resample."""
         # The value is NaN if all answers are correct or all are wrong.
-        sums = coded_sums(counts, self.codes, _N_CODES)
+        sums = coded_sums(counts.T, self.codes, _N_CODES)
         with np.errstate(invalid="ignore", divide="ignore"):
             alarms, hits = (
-                (part[:, 2] + self.share * part[:, 1]) / part.sum(axis=1)
-                for part in (sums[:, 1:4], sums[:, 4:])
+                (part[2] + self.share * part[1]) / part.sum(axis=0)
+                for part in (sums[1:4], sums[4:])
             )
         return np.asarray(0.5 * (1.0 + hits - alarms), dtype=np.float64)
 
