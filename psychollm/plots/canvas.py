@@ -143,9 +143,10 @@ def dress(ax: "Axes") -> None:
     ax.tick_params(axis="both", which="minor", length=0)
     ax.grid(visible=True, which="major", color=GRID, linewidth=0.8)
     ax.set_axisbelow(True)
-    for axis in (ax.xaxis, ax.yaxis):  # labels of given axes existed before `plain_text`
-        for text in (axis.label, *axis.get_ticklabels()):
-            text.set_parse_math(False)
+    if ax.xaxis.label.get_parse_math():  # these axes existed before `plain_text`
+        for axis in (ax.xaxis, ax.yaxis):
+            for text in (axis.label, *axis.get_ticklabels()):
+                text.set_parse_math(False)
 
 
 def name_axes(ax: "Axes", *, x: str = "", y: str = "", title: str = "") -> None:

@@ -49,7 +49,11 @@ def label_points(
     # Labels that would cover another label are omitted. If there are many points, only those
     # farthest from the median are labelled.
     figure: Any = ax.figure
-    figure.draw_without_rendering()
+    if figure.get_constrained_layout():  # it measures all texts, so nothing needs to be drawn
+        figure.get_layout_engine().execute(figure)
+        ax.apply_aspect()
+    else:
+        figure.draw_without_rendering()
     points = ax.transData.transform(np.column_stack([x, y]).astype(np.float64))
     shown = np.flatnonzero(np.isfinite(points).all(axis=1))
     if not shown.size:

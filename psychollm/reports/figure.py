@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 # of the page.
 _SETTINGS = {
     "svg.fonttype": "none",
+    # Every text looks up all families of this list. The first one comes with Matplotlib.
+    "font.sans-serif": ["DejaVu Sans"],
     "svg.hashsalt": "psychollm",
     "figure.dpi": 100.0,
     "text.parse_math": False,  # a dollar sign in a label is not a formula
