@@ -149,7 +149,7 @@ class Smoothing(Result):
         unchanged.
     scale : ndarray of shape (k,)
         Factor by which ``method="minimum_trace"`` multiplies each row and column of correlations;
-        one for other methods.
+        1 for other methods.
     adjusted_pairs : int
         Number of pairs whose table had a continuity correction.
     labels : tuple

@@ -1,7 +1,7 @@
 """Example data sets of the library. Simulated data sets are marked SIMULATED.
 
-The stored file of the simulated example is ``np.savez_compressed(path, **arrays)`` of the arrays
-from ``pack_example(make_example())``; a test compares the file with the arrays.
+The file of the simulated example contains the arrays from ``pack_example(make_example())``, stored
+by ``np.savez_compressed(path, **arrays)``; a test compares the file with the arrays.
 
 ``smollm2.csv.xz`` contains recorded answers of a real model: the questions and, after a zero byte,
 every full reply with its parsed values. Each line contains a column of the table with the values

@@ -1,8 +1,8 @@
 """Functions that read evaluation logs as one table of responses.
 
-If a log is ambiguous, readers raise an error instead of guessing: the caller chooses among several
-scorers, the treatment of repeated answers, and the threshold of graded scores. By default, a
-failed answer is missing and not wrong.
+If a log is ambiguous, readers raise an error instead of guessing: the caller chooses the scorer,
+the treatment of repeated answers, and the threshold of graded scores. By default, a failed answer
+is missing and not wrong.
 """
 
 from collections import Counter
@@ -105,7 +105,7 @@ def read_logs(
     scorer : str or mapping of task to str, optional
         Scorer (metric) to read; required if there are several.
     filter : str, optional
-        Filter of lm-evaluation-harness, or perturbation of HELM, to read; required if there are
+        Filter (lm-evaluation-harness) or perturbation (HELM) to read; required if there are
         several.
     repeats : {"mean", "first", "majority", "keep"}, optional
         How to combine repeated answers to a question; required if there are any. "first" uses the
@@ -235,7 +235,7 @@ def read_scores(
     scorer : str or mapping of task to str, optional
         Scorer (metric) to read; required if there are several.
     filter : str, optional
-        Filter of lm-evaluation-harness, or perturbation of HELM, to read; required if there are
+        Filter (lm-evaluation-harness) or perturbation (HELM) to read; required if there are
         several.
     no_answer : {"wrong", "missing"}, optional
         Meaning of the score "N" (no answer), which Inspect counts as wrong; required if "N"

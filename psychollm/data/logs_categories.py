@@ -39,7 +39,7 @@ def read_categories(
     scorer : str or mapping of task to str, optional
         Scorer (metric) to read; required if there are several.
     filter : str, optional
-        Filter of lm-evaluation-harness, or perturbation of HELM, to read; required if there are
+        Filter (lm-evaluation-harness) or perturbation (HELM) to read; required if there are
         several.
     match : {"content", "label"}
         How to match questions of different runs: by their text, if the logs contain the text, or

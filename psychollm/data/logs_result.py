@@ -219,7 +219,7 @@ class LogImport(ScoreLog):
 
 
 def is_named_by_file(scores: Any) -> bool:
-    """Return whether scores are those of one model, which is named by the file of its table."""
+    """Return whether scores belong to one model, which is named after the file of its table."""
     if not isinstance(scores, ScoreLog):
         return False
     named = scores.frame[["model", "format", "source"]].drop_duplicates()

@@ -158,7 +158,7 @@ def known_columns(header: Sequence[Any]) -> dict[str, list[Any]]:
 
 
 def choice_columns(header: Sequence[Any]) -> list[Any]:
-    """Return the columns that may contain chosen options, judged by their names."""
+    """Return the columns whose names indicate that they may contain chosen options."""
     known = [name for name in header if is_called(name, CHOICES)]
     return known or [name for name in header if is_called(name, RARER_CHOICES)]
 

@@ -186,7 +186,7 @@ class _Counted:
 
 
 def _counted(block: Block, *, source: Source, of: Axis) -> _Counted:
-    """Return the counts of a block as 32-bit integers, which take half the bytes to send."""
+    """Return the counts of a block as 32-bit integers, which halve the number of bytes to send."""
     if isinstance(block, str | PathLike):
         planes = read_bits(block, source, n_jobs=1, progress=False)
         labels, units, arrays = planes.rows, planes.columns, planes.counts()

@@ -21,7 +21,7 @@ Freeing a parameter that is fixed at zero and has derivatives d would lower 2 n 
 
 SciPy's trust-region method compares function values, and therefore locates the minimum with only
 about half of the digits correct. Gauss-Newton steps follow as long as they reduce the gradient,
-which is computed more precisely.
+which is computed more precisely than the function.
 
 References
 ----------

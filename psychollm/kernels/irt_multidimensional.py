@@ -4,10 +4,10 @@ A pattern u of answers with items :math:`F(a_j^\top\theta + d_j)` and abilities
 :math:`\theta \sim N(0, \Phi)` has the log joint density
 
 .. math:: h_u(\theta) = \sum_{j\ \text{answered}} \log P_j(y_{uj} \mid \theta)
-          - \tfrac12 \theta^\top \Phi^{-1} \theta - \tfrac12 \log|\Phi|,               \quad (1)
+          - \tfrac12 \theta^\top \Phi^{-1} \theta - \tfrac12 \log|\Phi|.               \quad (1)
 
-which is concave. With its mode :math:`\hat\theta_u` and a root :math:`L_u L_u^\top = (-\nabla^2
-h_u)^{-1}`, an integration rule with points :math:`t_q` and weights :math:`w_q` gives
+The log joint density is concave. With its mode :math:`\hat\theta_u` and a root :math:`L_u L_u^\top
+= (-\nabla^2 h_u)^{-1}`, an integration rule with points :math:`t_q` and weights :math:`w_q` gives
 
 .. math:: \ell_u = \log|L_u| + \log \sum_q w_q \exp h_u(\hat\theta_u + L_u t_q),       \quad (2)
 

@@ -10,10 +10,11 @@ criteria coincide. Ratings that are never given with a response are removed befo
 The implicit function theorem gives the dependence of the maximum on the type-1 estimates. With H
 the Hessian over m and the criteria along the edge's path, and g the gradient,
 
-.. math:: \frac{\partial (m, v)}{\partial \rho} = (-H)^{-1} \frac{\partial g}{\partial \rho},
+.. math:: \frac{\partial (m, v)}{\partial \rho} = (-H)^{-1} \frac{\partial g}{\partial \rho}.
           \quad (3)
 
-and similarly for c. The derivatives of the maximum propagate the uncertainty of d' and c to m.
+The derivatives with respect to c are similar. The derivatives of the maximum propagate the
+uncertainty of d' and c to m.
 
 References
 ----------

@@ -83,7 +83,7 @@ def simulate_one_factor(loadings, thresholds, n_questions, state, yes):
 
 @njit
 def count_answers(yes, answered, counts):
-    """Mask `yes` by `answered` (k, words; (0, 0) if complete) and fill (joint, yes, n) counts."""
+    """Mask `yes` by `answered` (shape (0, 0) if complete), and fill the counts (joint, yes, n)."""
     # If no answer is missing, `n` is left unchanged.
     joint, own, both = counts
     if answered.shape[0] == 0:

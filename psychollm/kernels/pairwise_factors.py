@@ -7,10 +7,10 @@ The correlation of a pair is :math:`\rho_{ij} = \lambda_i^\top \lambda_j` with l
 .. math:: \lambda_i = \frac{\tanh |v_i|}{|v_i|}\, v_i , \qquad
           \frac{\partial \lambda_i}{\partial v_i} = \frac{\tanh r}{r} I +
           \Big(1 - \tanh^2 r - \frac{\tanh r}{r}\Big) \frac{v_i v_i^\top}{r^2},
-          \quad r = |v_i|,                                                          \quad (1)
+          \quad r = |v_i|.                                                          \quad (1)
 
-which keeps communalities below one. A factor on which a single model loads changes no correlation,
-so that its loading is not identified. The log-likelihood therefore has the penalty
+Equation (1) keeps communalities below one. A factor on which a single model loads changes no
+correlation, so that its loading is not identified. The log-likelihood therefore has the penalty
 :math:`|v_i|^2 / 2`, which counts as much as one question. The penalty shrinks unidentified
 loadings to zero, and hardly changes other loadings. Rotations change neither likelihood nor
 penalty; callers rotate to principal axes.

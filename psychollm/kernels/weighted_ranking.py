@@ -5,10 +5,11 @@ are in increasing order of the score, and :math:`P_g` and :math:`N_g` are the su
 correct and of wrong questions in a group. The area is
 
 .. math:: A = \frac{\sum_g P_g \big(\sum_{h < g} N_h + \tfrac12 N_g\big)}
-                   {\sum_g P_g \sum_g N_g},                                               \quad (1)
+                   {\sum_g P_g \sum_g N_g}.                                               \quad (1)
 
-which takes one pass over the questions. Each question is added to all resamples together, whose
-counts are adjacent in memory. Counts are integers, so that the sums are exact.
+Computing all areas takes one pass over the questions. Each question is added to all resamples
+together, because the counts of the resamples are adjacent in memory. Counts are integers, so that
+the sums are exact.
 
 For a thresholded signal, only the sums of counts over a few classes of questions are needed.
 

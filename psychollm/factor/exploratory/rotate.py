@@ -89,7 +89,7 @@ class Rotation(Result):
 
     @property
     def shares(self) -> FloatArray:
-        """Variance proportion of each factor (m,); shared variance is divided between factors."""
+        """Proportion of variance of each factor (m,); factors divide the shared variance."""
         return np.asarray(np.sum(self.loadings * self.structure, axis=0) / len(self.loadings))
 
     @property

@@ -225,7 +225,8 @@ class FactorSolution(Expects, Result):
         Parameters
         ----------
         errors : LoadingErrors, optional
-            Result of `loading_errors` for the same solution, whose intervals are drawn.
+            Result of `loading_errors` for the same solution; the intervals of this result are
+            drawn.
         ax : Axes, optional
             Axes to draw on; by default a new figure.
         """

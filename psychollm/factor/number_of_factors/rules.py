@@ -93,7 +93,7 @@ def sampling_adequacy(correlation: Any, *, n: float | None = None) -> SamplingAd
     Parameters
     ----------
     correlation : Correlation, DataFrame or array_like (k, k)
-        Correlations; the pseudo-inverse is used if they are not positive definite.
+        Correlations; the pseudo-inverse is used if the matrix is not positive definite.
     n : float, optional
         Number of observations, for Bartlett's test. Bartlett's test assumes normal variables, and
         is NaN for tetrachoric, polychoric and smoothed correlations.

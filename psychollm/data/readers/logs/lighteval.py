@@ -103,7 +103,7 @@ def _sample(row: Mapping[str, Any]) -> Sample:
 
 
 def _flat_sample(row: Mapping[str, Any], place: int) -> Sample:
-    """Return the sample in a row that an old version wrote, whose fields may be text."""
+    """Return the sample in a row of an old log; the fields of the row may be text."""
     found = {name: _taken_apart(row.get(name)) for name in _CONTENT - {"example", "instruction"}}
     content = digest(row.get("instruction"), row.get("example"), *found.values())
     return _scored(str(place), _taken_apart(row["metrics"]), content)
