@@ -53,9 +53,9 @@ def polychoric_by_group(
     Raises
     ------
     LabelError
-        If a unit has no label, or there is only one group.
+        If a unit has no label, or if there is only one group.
     ShapeError
-        If a group has fewer than ten units, or an item without answers.
+        If a group has fewer than ten units, or has an item without answers.
     CodeError
         If all answers to an item are the same within a group.
 

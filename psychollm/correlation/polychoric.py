@@ -235,7 +235,7 @@ class PolychoricCorrelation(Result):
         Raises
         ------
         OptionError
-            If a label is unknown, or there are fewer than two labels.
+            If a label is unknown, or if there are fewer than two labels.
         """
         where = {label: i for i, label in enumerate(self.labels)}
         unknown = [label for label in labels if label not in where]
@@ -347,8 +347,8 @@ def polychoric(
     Raises
     ------
     ShapeError
-        If there are fewer than two rows or no columns, or the tables of all pairs do not fit into
-        memory.
+        If there are fewer than two rows or no columns, or if the tables of all pairs do not fit
+        into memory.
     CodeError
         If the answers are not integer codes from 0 to 15.
 

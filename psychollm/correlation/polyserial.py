@@ -135,7 +135,7 @@ def polyserial(
     ShapeError
         If scores and answers differ in their number of units.
     CodeError
-        If a score is infinite or not numeric, or an answer is not a code.
+        If a score is infinite or not numeric, or if an answer is not a code.
 
     References
     ----------

@@ -248,10 +248,11 @@ def smooth(
     Raises
     ------
     InputError
-        If a correlation is undefined or outside [-1, 1], or the matrix is not symmetric with unit
-        diagonal.
+        If a correlation is undefined or outside [-1, 1], or if the matrix is not symmetric with
+        unit diagonal.
     OptionError
-        If an option does not exist or does not apply to the method, or `shrinkage` is too small.
+        If an option does not exist or does not apply to the method, or if `shrinkage` is too
+        small.
 
     Warns
     -----

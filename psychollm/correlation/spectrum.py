@@ -79,8 +79,8 @@ def spectrum(matrix: MatrixLike) -> Spectrum:
     Raises
     ------
     InputError
-        If a correlation is undefined or outside [-1, 1], or the matrix is not symmetric with unit
-        diagonal.
+        If a correlation is undefined or outside [-1, 1], or if the matrix is not symmetric with
+        unit diagonal.
 
     See Also
     --------

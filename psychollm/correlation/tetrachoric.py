@@ -368,7 +368,7 @@ def tetrachoric(
     CodeError
         If the answers are not binary.
     OptionError
-        If an option does not exist, or torch does not find the device.
+        If an option does not exist, or if torch does not find the device.
     MissingPackageError
         If `device` is given and torch is not installed.
 

@@ -149,7 +149,7 @@ def count_blocks(
     Raises
     ------
     LabelError
-        If a question is in two blocks, or a model answers it twice.
+        If a question is in two blocks, or if a model answers a question twice.
     InputError
         If there are no blocks, or if a block cannot be read.
 
@@ -291,9 +291,9 @@ def read_pair_counts(
     InputError
         If a file is damaged, lacks a column or contains no answers.
     LabelError
-        If a model answers a question twice, or a label is missing.
+        If a model answers a question twice, or if a label is missing.
     CodeError
-        If an answer is not 0 or 1, and there is no threshold.
+        If an answer is neither 0 nor 1 and no threshold is given.
 
     Examples
     --------

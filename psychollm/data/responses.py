@@ -88,15 +88,15 @@ class Responses(Result):
     Raises
     ------
     ShapeError
-        If the array is empty or not two-dimensional, or the number of labels is wrong.
+        If the array is empty or not two-dimensional, or if the number of labels is wrong.
     LabelError
-        If labels are missing or duplicated, a column does not exist, a model answers a question
-        twice, or the dimension names do not identify the models.
+        If labels are missing or duplicated, if a column does not exist, if a model answers a
+        question twice, or if the dimension names do not identify the models.
     CodeError
         If a value is not a code or, with `threshold`, not a finite number. The message names the
         model and question of the first invalid value.
     OptionError
-        If a rule does not exist, or `data` is not a table.
+        If a rule does not exist, or if `data` is not a table.
 
     Warns
     -----
@@ -219,7 +219,7 @@ class Responses(Result):
         Raises
         ------
         InputError
-            If there are no answers, or the source cannot be read.
+            If there are no answers, or if the source cannot be read.
 
         Examples
         --------

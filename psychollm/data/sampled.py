@@ -60,7 +60,7 @@ class SampledAnswers(Result):
         models: Iterable[Any] | None = None,
         questions: Iterable[Any] | None = None,
     ) -> Self:
-        """Build the object from classes (models, questions, samples), or (questions, samples).
+        """Build the object from classes: (models, questions, samples) or (questions, samples).
 
         Parameters
         ----------

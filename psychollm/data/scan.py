@@ -167,16 +167,16 @@ def scan(
     Raises
     ------
     LabelError
-        If a model answers a question twice, a label is missing, or a column does not exist.
+        If a model answers a question twice, if a label is missing, or if a column does not exist.
     CodeError
-        If an answer is not a code, and there is no threshold.
+        If an answer is not a code and no threshold is given.
     InputError
-        If there are no answers, the source cannot be read, or the folder cannot be written.
+        If there are no answers, if the source cannot be read, or if the folder cannot be written.
     OptionError
         If the folder is not empty, or if a database has several tables and neither `table` nor
         `query` is given.
     MissingPackageError
-        If pyarrow is not installed, or duckdb for a database file.
+        If pyarrow or, for a database file, duckdb is not installed.
 
     Notes
     -----

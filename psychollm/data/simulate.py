@@ -96,7 +96,7 @@ def simulate_factor(
     ShapeError
         If the shapes of loadings, thresholds, factor correlations or mask do not match.
     OptionError
-        If a model's communality exceeds one, or the factor correlations are invalid.
+        If a model's communality exceeds one, or if the factor correlations are invalid.
 
     References
     ----------

@@ -264,7 +264,7 @@ def confirmatory_factors(
     ShapeError
         If the model has more parameters than correlations, or is not identified.
     OptionError, InputError
-        If `covariance` or `n` is missing, or an option does not exist.
+        If `covariance` or `n` is missing, or if an option does not exist.
 
     Warns
     -----

@@ -162,11 +162,11 @@ def factor_scores(
     ShapeError, LabelError
         If `data` lacks variables of the solution, or has them on the other axis.
     InputError
-        If a variable has zero variance, or a uniqueness is zero with ``method="bartlett"``.
+        If a variable has zero variance, or if a uniqueness is zero with ``method="bartlett"``.
     CodeError
         If ``method="eap"`` and the answers are not coded 0 and 1.
     OptionError
-        If the method does not exist, or `thresholds` are given without "eap".
+        If the method does not exist, or if `thresholds` are given without "eap".
 
     Notes
     -----

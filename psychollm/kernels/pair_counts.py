@@ -58,7 +58,7 @@ def count_pairs(yes: WordArray, joint: FloatArray) -> None:
 
 @njit
 def count_with_missing(yes, answered, joint, own, both):
-    """Count, for pairs of rows, joint yes answers, one row's yes answers, and joint answers."""
+    """Count the joint yes answers, yes answers and joint answers of each pair of rows."""
     # `own[i, j]` counts the yes answers of i on questions that i and j both answered.
     k = yes.shape[0]
     for i in range(k):

@@ -22,7 +22,7 @@ SWEEPS = 30  # largest number of sweeps of rotations; four or five suffice
 
 @njit
 def cholesky(A):
-    """Overwrite A's lower triangle with its factor; return False if not positive definite."""
+    """Overwrite A's lower triangle with its factor; return False if A is not positive definite."""
     for i in range(A.shape[0]):
         for j in range(i + 1):
             value = A[i, j]
@@ -55,7 +55,7 @@ def solve_factored(L, b, x):
 
 @njit
 def cholesky_solve(A, b, x):
-    """Solve A x = b and overwrite A's lower triangle; return False if not positive definite."""
+    """Solve A x = b, overwrite A's lower triangle; return False if A is not positive definite."""
     if not cholesky(A):
         return False
     solve_factored(A, b, x)

@@ -386,7 +386,7 @@ def thresholds_of(yes: FloatArray, n: FloatArray) -> FloatArray:
 
 @njit
 def pair_thresholds(yes, n, tau, i, j):
-    """Return thresholds of i and j on their common questions (`tau` if both answered all)."""
+    """Return thresholds of i and j on their common questions (`tau` if no answer is missing)."""
     tau1, tau2 = tau[i], tau[j]
     if n[i, j] < n[i, i]:
         tau1 = _threshold(yes[i, j], n[i, j] - yes[i, j]) if n[i, j] > 0.0 else math.nan

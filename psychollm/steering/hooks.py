@@ -57,7 +57,7 @@ def steer(
     Raises
     ------
     OptionError
-        If a layer does not exist, or the direction has no vector for it.
+        If a layer does not exist, or if the direction has no vector for a layer.
     ShapeError
         If the direction was made from a model with another hidden size.
     InputError

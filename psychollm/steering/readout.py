@@ -171,8 +171,8 @@ def answer_logits(
     Raises
     ------
     InputError
-        If the tokenizer has no token for an answer, only some prompts use a chat template, the
-        model is in training mode, or a state is not a number.
+        If the tokenizer has no token for an answer, if only some prompts use a chat template, if
+        the model is in training mode, or if a state is not a number.
 
     Notes
     -----
@@ -231,8 +231,8 @@ def hidden_states(
     OptionError
         If a layer or token does not exist.
     InputError
-        If the tokenizer has no token for an answer, only some prompts use a chat template, the
-        model is in training mode, or a state is not a number.
+        If the tokenizer has no token for an answer, if only some prompts use a chat template, if
+        the model is in training mode, or if a state is not a number.
 
     Examples
     --------

@@ -90,8 +90,8 @@ def reply_likelihood(
     Raises
     ------
     InputError
-        If the numbers of replies and prompts differ, a reply is empty, or the model is in training
-        mode.
+        If the numbers of replies and prompts differ, if a reply is empty, or if the model is in
+        training mode.
 
     Examples
     --------

@@ -96,14 +96,14 @@ def sweep(
     Raises
     ------
     OptionError
-        If the layer does not exist, a strength is not finite or occurs twice, or the engine does
-        not support `positions`.
+        If the layer does not exist, if a strength is not finite or occurs twice, or if the engine
+        does not support `positions`.
     ShapeError
         If the direction comes from a model with a different hidden size.
     InputError
-        If the tokenizer has no token for an answer, only some prompts use a chat template, or the
-        model is in training mode. The error is also raised if the checkpoint belongs to another
-        sweep, or if the given engine disagrees with full forward passes.
+        If the tokenizer has no token for an answer, if only some prompts use a chat template, or
+        if the model is in training mode. The error is also raised if the checkpoint belongs to
+        another sweep, or if the given engine disagrees with full forward passes.
 
     Examples
     --------
@@ -175,14 +175,14 @@ def scan_layers(
     Raises
     ------
     OptionError
-        If a layer does not exist, a strength is not finite or occurs twice, or the engine does not
-        support `positions`.
+        If a layer does not exist, if a strength is not finite or occurs twice, or if the engine
+        does not support `positions`.
     ShapeError
         If the direction comes from a model with a different hidden size.
     InputError
-        If the tokenizer has no token for an answer, only some prompts use a chat template, or the
-        model is in training mode. The error is also raised if the checkpoint belongs to another
-        sweep, or if the given engine disagrees with full forward passes.
+        If the tokenizer has no token for an answer, if only some prompts use a chat template, or
+        if the model is in training mode. The error is also raised if the checkpoint belongs to
+        another sweep, or if the given engine disagrees with full forward passes.
 
     Examples
     --------
@@ -253,14 +253,14 @@ def sweep_directions(
     Raises
     ------
     OptionError
-        If no direction is given, the layer does not exist, or a strength is not finite or occurs
-        twice.
+        If no direction is given, if the layer does not exist, or if a strength is not finite or
+        occurs twice.
     ShapeError
         If a direction comes from a model with a different hidden size.
     InputError
-        If the tokenizer has no token for an answer, only some prompts use a chat template, or the
-        model is in training mode. The error is also raised if the checkpoint belongs to another
-        sweep, or if the given engine disagrees with full forward passes.
+        If the tokenizer has no token for an answer, if only some prompts use a chat template, or
+        if the model is in training mode. The error is also raised if the checkpoint belongs to
+        another sweep, or if the given engine disagrees with full forward passes.
 
     Examples
     --------

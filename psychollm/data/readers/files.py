@@ -303,7 +303,7 @@ def read_clusters(
     InputError
         If the file does not exist or cannot be read.
     LabelError
-        If a column does not exist, or a question has two clusters.
+        If a column does not exist, or if a question has two clusters.
 
     Examples
     --------
@@ -376,7 +376,7 @@ def read_words(
     InputError
         If the file cannot be read, or has no second column.
     LabelError
-        If a label or an answer occurs twice, or a column does not exist.
+        If a label or an answer occurs twice, or if a column does not exist.
 
     Examples
     --------
@@ -465,7 +465,7 @@ def read_labels(
     InputError
         If the file cannot be read, or has no second column.
     LabelError
-        If a label occurs twice, a column does not exist, or a question has several words.
+        If a label occurs twice, if a column does not exist, or if a question has several words.
 
     Examples
     --------

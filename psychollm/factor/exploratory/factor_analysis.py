@@ -113,7 +113,7 @@ def factor_analysis(
     ShapeError
         If the factors are not identified: m factors need ``(k - m)**2 >= k + m``.
     InputError, OptionError
-        If the matrix does not contain correlations, or an option does not apply to the method.
+        If the matrix does not contain correlations, or if an option does not apply to the method.
 
     Warns
     -----

@@ -151,8 +151,8 @@ def loading_errors(
     Raises
     ------
     OptionError
-        If the method or the rotation cannot be repeated, or the number of observations is unknown.
-        An error is also raised if normal theory is not valid, and both `covariance` and
+        If the method or the rotation cannot be repeated, or if the number of observations is
+        unknown. An error is also raised if normal theory is not valid, and both `covariance` and
         `replicates` are missing.
 
     Examples

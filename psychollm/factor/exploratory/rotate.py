@@ -110,7 +110,7 @@ class Rotation(Result):
         Raises
         ------
         OptionError
-            If `order` is not a permutation, or a sign is neither 1 nor -1.
+            If `order` is not a permutation, or if a sign is neither 1 nor -1.
 
         Examples
         --------
@@ -159,7 +159,7 @@ def rotate(
     Raises
     ------
     ShapeError, InputError
-        If the input does not contain loadings, or a factor is empty.
+        If the input does not contain loadings, or if a factor is empty.
     OptionError
         If the method does not exist.
 

@@ -168,7 +168,7 @@ class FactorSolution(Expects, Result):
         Raises
         ------
         OptionError
-            If `order` is not a permutation, or a sign is neither 1 nor -1.
+            If `order` is not a permutation, or if a sign is neither 1 nor -1.
 
         Examples
         --------

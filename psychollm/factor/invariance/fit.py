@@ -184,8 +184,8 @@ def confirmatory_groups(
     Raises
     ------
     OptionError, LabelError, ShapeError, CodeError, InputError
-        If the model does not match the groups, the answer categories of an item differ between
-        groups, or the parameters are not identified.
+        If the model does not match the groups, if the answer categories of an item differ between
+        groups, or if the parameters are not identified.
 
     Warns
     -----

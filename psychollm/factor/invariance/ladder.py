@@ -387,8 +387,8 @@ def measurement_invariance(
     Raises
     ------
     OptionError, LabelError, ShapeError, CodeError, InputError
-        If the model does not match the groups, the answer categories of an item differ between
-        groups, or the parameters are not identified.
+        If the model does not match the groups, if the answer categories of an item differ between
+        groups, or if the parameters are not identified.
 
     Examples
     --------

@@ -122,7 +122,7 @@ def resampled_correlations(
     Raises
     ------
     CodeError, ShapeError
-        If a row has zero variance, or there are fewer than two rows.
+        If a row has zero variance, or if there are fewer than two rows.
 
     Examples
     --------

@@ -161,7 +161,7 @@ def parallel_analysis(
     Raises
     ------
     CodeError, ShapeError
-        If a row has zero variance, or there are fewer than two rows.
+        If a row has zero variance, or if there are fewer than two rows.
 
     Notes
     -----

@@ -178,7 +178,7 @@ def retention(
     Raises
     ------
     CodeError, ShapeError
-        If a row has zero variance, or there are fewer than four rows.
+        If a row has zero variance, or if there are fewer than four rows.
 
     Notes
     -----

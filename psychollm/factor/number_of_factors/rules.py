@@ -183,7 +183,7 @@ def very_simple_structure(R: FloatArray, most: int) -> FloatArray:
 
 
 def empirical_kaiser(R: FloatArray, n: float) -> tuple[FloatArray, int]:
-    """Return the reference values of equation (2) and the number of leading eigenvalues above."""
+    """Return the reference values of equation (2) and the number of larger leading eigenvalues."""
     values: FloatArray = np.asarray(np.linalg.eigvalsh(R)[::-1], dtype=np.float64)
     k = len(R)
     before = np.concatenate([[0.0], np.cumsum(values)[:-1]])

@@ -157,7 +157,7 @@ def common_loadings(
     Raises
     ------
     ShapeError
-        If there are fewer than two groups, or fewer than three models are in all groups.
+        If there are fewer than two groups, or if fewer than three models are in all groups.
     CodeError
         If answers are not binary.
 

@@ -134,7 +134,7 @@ def pair_residuals(
     ShapeError
         If the numbers of loadings and of models differ.
     OptionError
-        If a loading is not inside (-1, 1), or an asymptote is not inside [0, 1].
+        If a loading is not inside (-1, 1), or if an asymptote is not inside [0, 1].
 
     Examples
     --------

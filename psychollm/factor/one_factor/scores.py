@@ -116,7 +116,7 @@ def question_scores(
         both. An error is also raised if a loading is not inside (-1, 1), or asymptotes are not
         increasing inside [0, 1].
     ShapeError
-        If the numbers of values and of models differ, or no model can be included.
+        If the numbers of values and of models differ, or if no model can be included.
 
     Examples
     --------
