@@ -163,7 +163,7 @@ class PairStatus(IntEnum):
 
 
 def status_names(correlation: Any) -> AnyArray:
-    """Return the status of each pair in words, as an array of the shape of the matrix."""
+    """Return the status of each pair in words, as an array with the shape of the matrix."""
     names = np.array([status.name.lower() for status in PairStatus])
     return np.asarray(names[correlation.status])
 
@@ -364,7 +364,7 @@ def tetrachoric(
     Raises
     ------
     ShapeError
-        If there are fewer than two rows, or no column.
+        If there are fewer than two rows or no columns.
     CodeError
         If the answers are not binary.
     OptionError

@@ -95,7 +95,7 @@ def _check_defined(matrix: FloatArray, labels: Labels) -> None:
 
 
 def _cover(bad: BoolArray) -> Iterator[int]:
-    """Yield the row with the most undefined values, until all remaining values are defined."""
+    """Yield rows with the most undefined values, until all remaining values are defined."""
     left = bad | bad.T
     while left.any():
         worst = int(np.argmax(left.sum(axis=1)))

@@ -117,7 +117,7 @@ def count_blocks(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> PairCounts:
-    """Compute pair counts of blocks in parallel, on this machine or a cluster, and add them.
+    """Compute pair counts of blocks in parallel, on this machine or a cluster, and sum the counts.
 
     Parameters
     ----------

@@ -93,8 +93,8 @@ class Responses(Result):
         If labels are missing or duplicated, if a column does not exist, if a model answers a
         question twice, or if the dimension names do not identify the models.
     CodeError
-        If a value is not a code or, with `threshold`, not a finite number. The message names the
-        model and question of the first invalid value.
+        If a value is not a code or, with `threshold`, is not a finite number. The message names
+        the model and question of the first invalid value.
     OptionError
         If a rule does not exist, or if `data` is not a table.
 

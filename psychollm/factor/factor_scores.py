@@ -92,7 +92,7 @@ class FactorScores(Result):
         square root of var / (var + mean sd^2).
     score_correlation : ndarray of shape (m, m)
         Model-implied correlations among the scores, to be compared with the factor correlations.
-        For posterior means, the correlations are those observed between the scores.
+        For posterior means, the observed correlations among the scores.
     method : str
         Scoring method.
     units, factors : tuple
@@ -140,8 +140,9 @@ def factor_scores(
         Result of `factor_analysis`.
     data : Responses, DataFrame or array_like of shape (models, questions)
         Data from which the correlations were computed, with variables in the order of the solution
-        or with its labels. The variables are standardised. With missing values (NaN), regression
-        and Bartlett scores use the other variables; ten Berge's scores are undefined.
+        or with the labels of the solution. The variables are standardised. With missing values
+        (NaN), regression and Bartlett scores use the other variables; ten Berge's scores are
+        undefined.
     of : {"models", "questions"}
         Whether the variables of the solution are the rows ("models") or the columns ("questions")
         of `data`. The other axis contains the scored units.

@@ -52,7 +52,7 @@ def bin_gaps(
     size: FloatArray,
     hits: FloatArray,
 ) -> None:
-    """Fill `gap`, `size`, `hits` (resamples, bins) with equation (1), from (resamples, groups)."""
+    """Fill `gap`, `size`, `hits` (resamples, bins) with equation (1), from tallies."""
     # `stop` (bins,) holds the index of the first group after each bin.
     for row in range(correct.shape[0]):
         g = 0

@@ -76,7 +76,7 @@ def _joint(
     gradient: FloatArray,
     hessian: FloatArray,
 ) -> float:
-    """Return equation (1), and fill its derivatives by (d', criteria, c)."""
+    """Return equation (1), and fill its derivatives in (d', criteria, c)."""
     last = point.size - 1
     parts = np.empty((3, counts.shape[2]))
     rated = point.copy()

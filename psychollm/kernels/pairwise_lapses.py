@@ -49,7 +49,7 @@ SMALL = 1e-6
 
 @njit
 def lapse_pair(pa, pb, a, b, r):
-    """Return P11 of equation (1), and its derivatives by r and by (c, e) of both models."""
+    """Return P11 of equation (1), and its derivatives in r and in (c, e) of both models."""
     # pa and pb are the yes rates of the two models; a and b are their pairs (c, e).
     wa, wb = 1.0 - a[0] - a[1], 1.0 - b[0] - b[1]
     qa = min(1.0 - EDGE, max(EDGE, (pa - a[0]) / wa))

@@ -115,7 +115,7 @@ def _share_in_other_half(codes, order, n, counts, others):
 
 @njit
 def split_shares(codes: NDArray[np.int32], seeds: WordArray, splits: int, out: FloatArray) -> None:
-    """Fill `out` (rows,) with the proportion in one half of the class chosen in the other."""
+    """Fill `out` (rows,): for the class chosen in one half, its proportion in the other half."""
     # The mean is NaN with fewer than two samples. Each row has its own random stream, seeded by
     # two words.
     size = codes.shape[1]

@@ -8,8 +8,8 @@ correct and of wrong questions in a group. The area is
                    {\sum_g P_g \sum_g N_g}.                                               \quad (1)
 
 Computing all areas takes one pass over the questions. Each question is added to all resamples
-together, because the counts of the resamples are adjacent in memory. Counts are integers, so that
-the sums are exact.
+together; the counts of the resamples are adjacent in memory. Counts are integers, so that the sums
+are exact.
 
 For a thresholded signal, only the sums of counts over a few classes of questions are needed.
 

@@ -209,9 +209,9 @@ def read_table(
     InputError
         If the file does not exist or cannot be read; messages name file, line and column.
     CodeError
-        If a cell is not a number, or outside the scale.
+        If a cell is not a number, or is outside the scale.
     OptionError
-        If `scale` is not positive, or given together with `codes`.
+        If `scale` is not positive, or if both `scale` and `codes` are given.
 
     Examples
     --------

@@ -116,7 +116,7 @@ def extract(
     ShapeError
         If the factors are not identified; m factors need ``(k - m)**2 >= k + m``.
     InputError
-        If `matrix` is not a correlation matrix, or not positive definite with ``method="ml"``.
+        If `matrix` is not a correlation matrix, or is not positive definite with ``method="ml"``.
 
     Warns
     -----

@@ -170,7 +170,7 @@ def lowest_minimum(
 
 
 def uniqueness_starts(matrix: FloatArray, low: float, n: int) -> FloatArray:
-    """Return starting uniquenesses (n, k): one row from multiple correlations, others uniform."""
+    """Return starting uniquenesses (n, k): one from multiple correlations, the others uniform."""
     # The uniform numbers are fixed. They are assigned to variables in the order of their squared
     # multiple correlations, so that results do not depend on the order of the variables.
     explained = squared_multiple(matrix[None])[0]

@@ -368,9 +368,9 @@ def measurement_invariance(
     model : mapping
         Mapping from the name of each factor to the labels of its items.
     levels : sequence of str, optional
-        Levels to fit, least restrictive first. The default is the levels that the items can
-        distinguish: "configural", "scalar" and "strict" for binary items. The level "thresholds"
-        needs an item with at least four answer categories.
+        Levels to fit, least restrictive first. The default levels are the levels that the items
+        can distinguish: "configural", "scalar" and "strict" for binary items. The level
+        "thresholds" needs an item with at least four answer categories.
     free : sequence of labels
         Items with their own thresholds and loadings in each group, at all levels (partial
         invariance).

@@ -64,7 +64,8 @@ class EqualityTests(Result):
     ----------
     kind, item, detail, group : tuple
         Kind of test, label of the item, factor or threshold, and group. The kind is "item" if all
-        parameters of an item are tested in all groups, or else a kind of parameter.
+        parameters of an item are tested in all groups; otherwise, the kind is that of the tested
+        parameter.
     statistic, df, p_value, adjusted : ndarray of shape (c,)
         Robust score statistic of equation (2), its degrees of freedom, and its unadjusted and
         adjusted p-values.

@@ -113,7 +113,7 @@ def question_scores(
     ------
     OptionError
         If only one of `loadings` and `thresholds` is given, or if asymptotes are given without
-        both. An error is also raised if a loading is not inside (-1, 1), or asymptotes are not
+        both. An error is also raised if a loading is not inside (-1, 1), or if asymptotes are not
         increasing inside [0, 1].
     ShapeError
         If the numbers of values and of models differ, or if no model can be included.

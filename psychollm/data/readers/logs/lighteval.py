@@ -1,6 +1,6 @@
 """Details of lighteval: ``details/ORG/MODEL/TIME/details_TASK_TIME.parquet``.
 
-The columns are ``doc``, ``metric`` and ``model_response`` (lighteval's documentation has other
+The columns are ``doc``, ``metric`` and ``model_response`` (lighteval's documentation uses other
 names). ``doc.id`` is only a position, so questions are identified by their content. The scorers
 are the fields of ``metric``. The settings of the model are in
 ``results/ORG/MODEL/results_TIME.json``.

@@ -1,12 +1,12 @@
 """Tables of scores (text, Parquet or JSONL) that no supported tool has written.
 
-The columns `question` and `score`, or others with common names, are required. Without a column
-`model`, the file name is the name of the model. The columns `task`, `repeat`, `scorer`, `filter`,
-`error`, `confidence` and `content` (of the question) are optional. If the columns of a file have
-other names, the caller maps the roles to columns. A file without columns of questions and scores
-is read as a wide table, with a row per model and a column per question, or its transpose
-(`psychollm.data.readers.wide`). Without a column `task`, the task remains unnamed when the file is
-read.
+The columns `question` and `score`, or columns with other recognised names, are required. Without a
+column `model`, the file name is the name of the model. The columns `task`, `repeat`, `scorer`,
+`filter`, `error`, `confidence` and `content` (of the question) are optional. If the columns of a
+file have other names, the caller maps the roles to columns. A file without columns of questions
+and scores is read as a wide table, with a row per model and a column per question, or its
+transpose (`psychollm.data.readers.wide`). Without a column `task`, the task remains unnamed when
+the file is read.
 """
 
 import warnings
