@@ -99,3 +99,14 @@ def test_the_table_of_sources_counts_its_rows() -> None:
     states = [state for _, state in rows]
     counted = [len(rows), *(states.count(state) for state in ("done", "in part", "not done"))]
     assert f"| all | {' | '.join(map(str, counted))} |" in SOURCES
+
+
+def test_the_first_pages_answer_how_many_questions_are_needed() -> None:
+    """README has one row with a command and a call; the front page and the guide lead there."""
+    rows = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    (row,) = [row for row in rows if row.startswith("| How many questions do I need?")]
+    assert "psychollm compare" in row
+    assert "questions_needed(" in row
+    for page in ("index.md", "choose.md"):
+        text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+        assert "compare.md#how-many-questions-decide" in text
