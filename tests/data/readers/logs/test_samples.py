@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from psychollm._base.errors import CodeError, LabelError, OptionError
+from psychollm._base.errors import CodeError, LabelError, OptionError, PsychollmWarning
 from psychollm.data.logs import read_logs
 from psychollm.data.readers.logs.archive import Archive
 from psychollm.data.readers.logs.detect import format_of, read_runs
@@ -214,9 +214,14 @@ def test_inspect_repeats(samples):
 def test_two_runs_of_one_task_are_repeats(samples):
     pytest.importorskip("zstandard")
     inspect = samples / "inspect"
-    with pytest.raises(OptionError, match="'add-01' 2 times"):
-        read_logs([inspect / "json", inspect / "eval"], task="confidence")
-    found = read_logs([inspect / "json", inspect / "eval"], task="confidence", repeats="keep")
+    both, merged = [inspect / "json", inspect / "eval"], "count as repeats of one model"
+    with (
+        pytest.warns(PsychollmWarning, match=merged),
+        pytest.raises(OptionError, match="'add-01' 2 times"),
+    ):
+        read_logs(both, task="confidence")
+    with pytest.warns(PsychollmWarning, match=merged):
+        found = read_logs(both, task="confidence", repeats="keep")
     assert found.responses.models == (
         "mockllm/strong-c #1", "mockllm/weak-a #1", "mockllm/mid-b #1", "mockllm/strong-c #2",
     )  # fmt: skip
