@@ -23,6 +23,7 @@ import numpy as np
 from scipy.special import logit
 
 from psychollm._base.types import FloatArray, IntArray
+from psychollm.estimates.roots import symmetric_root
 from psychollm.kernels.logistic_rows import mean_chances, newton_rows
 
 _ROUNDS = 30
@@ -111,7 +112,8 @@ def item_model(
         held[:, 1:, 1:] = spread
         # In each iteration, item parameters are standardised by the mean and covariance of their
         # population.
-        root, inverse = _roots(population, _LEAST_VARIANCE)
+        root = symmetric_root(population, least=_LEAST_VARIANCE)
+        inverse = symmetric_root(population, -0.5, _LEAST_VARIANCE)
         units = np.zeros(n), x @ root, root @ held @ root
         scaled, prior = items @ inverse, (mean @ inverse, np.ones(1 + k))
         newton_rows(by_item, units, prior, 3 if round_ == 0 else 1, scaled, covariance)
@@ -128,20 +130,14 @@ def item_model(
         # Abilities are rescaled to unit variance and slopes inversely, which does not change
         # predictions.
         turn = np.eye(1 + k)
-        turn[1:, 1:], back = _roots((spread + theta[:, :, None] * theta[:, None]).mean(axis=0))
+        square = (spread + theta[:, :, None] * theta[:, None]).mean(axis=0)
+        turn[1:, 1:], back = symmetric_root(square), symmetric_root(square, -0.5)
         theta, spread = theta @ back, back @ spread @ back
         items, mean = items @ turn, mean @ turn
         covariance, population = turn @ covariance @ turn, turn @ population @ turn
         if np.sqrt(((theta - before) ** 2).mean()) < _SETTLED:
             break
     return ItemModel(items, covariance), theta
-
-
-def _roots(matrix: FloatArray, least: float = 0.0) -> tuple[FloatArray, FloatArray]:
-    """Return the symmetric square root of a covariance matrix, and its inverse."""
-    values, axes = np.linalg.eigh(matrix)
-    values = np.maximum(values, least)
-    return (axes * values**0.5) @ axes.T, (axes * values**-0.5) @ axes.T
 
 
 def _standard(n: int, k: int) -> tuple[FloatArray, FloatArray]:

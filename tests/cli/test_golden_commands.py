@@ -21,6 +21,10 @@ from tests.goldens import Kept, check, flat
 
 pytest.importorskip("matplotlib")
 
+# The posterior of variance components is explored from finite differences. In flat directions, the
+# rounding of another processor changes the fifth digit of its intervals.
+DIGITS = {"card": 1e-4}
+
 
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", COMMANDS)
@@ -39,7 +43,7 @@ def test_a_command_leaves_what_it_left_and_its_script_makes_it(
     found = kept_of(tmp_path / "here", results) | {"printed": done.stdout.splitlines()}
     if (tmp_path / "here" / "comment.md").exists():
         found["comment"] = (tmp_path / "here" / "comment.md").read_text("utf-8").splitlines()
-    check(SAVED, name, found)
+    check(SAVED, name, found, rel=DIGITS.get(name, 1e-6))
     check_script(tmp_path, results, typed)
 
 

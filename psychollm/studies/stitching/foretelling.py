@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import expit
 
 from psychollm._base.types import FloatArray, IntArray
+from psychollm.estimates.roots import symmetric_root
 from psychollm.studies.stitching.related import carried, related
 from psychollm.studies.stitching.scale import (
     FEW,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 N_DRAWS = 1000
 WIDER = 2.0  # SD of the general ability of a new model, in units of the scale
 _MOST, _NEAR, _STEP = 100, 1e-5, 0.5
+_SINGULAR = 1e-12  # smallest eigenvalue of covariances that are inverted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,9 +202,8 @@ class Foreteller:
         shared, columns, k = self._shared, self._columns(of), self.scale.n_abilities
         given, scores = self._of_model(model)
         both = np.concatenate([columns, given])
-        values, vectors = np.linalg.eigh(shared.within[model])
-        own = rng.standard_normal((self.n_draws, k)) * np.sqrt(np.maximum(values, 0.0))
-        ability = self._ability(model) + shared.told[:, model] + own @ vectors.T
+        own = rng.standard_normal((self.n_draws, k)) @ symmetric_root(shared.within[model])
+        ability = self._ability(model) + shared.told[:, model] + own
         drawn = shared.drawn.reshape(self.n_draws, *self.scale.curves.shape)[:, both]
         p = _scores_of(ability, self.scale.curves[both] + drawn)
         return self._outlook(p, ability, columns, given, scores, level, rng, widen)
@@ -221,9 +222,8 @@ class Foreteller:
         # Dropping other benchmarks first makes the eigendecomposition smaller.
         at = np.concatenate([np.arange(k), k + np.arange(b * q).reshape(b, q)[columns].ravel()])
         covariance = known.covariance[np.ix_(at, at)]
-        values, vectors = np.linalg.eigh((covariance + covariance.T) / 2.0)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        drawn = known.mean[at] + rng.standard_normal((self.n_draws, len(values))) @ root.T
+        root = symmetric_root((covariance + covariance.T) / 2.0)
+        drawn = known.mean[at] + rng.standard_normal((self.n_draws, len(root))) @ root
         ability = drawn[:, :k]
         if general is not None:
             ability[:, 0] = general
@@ -244,16 +244,16 @@ class _Shared:
     @classmethod
     def of(cls, found: Posterior, n_draws: int, rng: np.random.Generator) -> "_Shared":
         """Draw curves from the posterior; all models share the draws."""
-        values, vectors = np.linalg.eigh(found.curves)
-        normal = rng.standard_normal((n_draws, len(values)))
+        normal = rng.standard_normal((n_draws, len(found.curves)))
         n, k, size = found.cross.shape
         flat = found.cross.reshape(n * k, size)
         share = np.linalg.solve(found.curves, flat.T)
         explained = found.cross @ np.moveaxis(share.reshape(size, n, k), 1, 0)
         within = found.abilities - explained
+        inverse = symmetric_root(found.curves, -0.5, _SINGULAR)
         return cls(
-            normal @ (vectors * np.sqrt(np.maximum(values, 0.0))).T,
-            (normal @ (flat @ (vectors / np.sqrt(np.maximum(values, 1e-12)))).T).reshape(-1, n, k),
+            normal @ symmetric_root(found.curves),
+            (normal @ inverse @ flat.T).reshape(-1, n, k),
             (within + np.swapaxes(within, 1, 2)) / 2.0,
         )
 

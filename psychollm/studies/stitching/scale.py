@@ -214,8 +214,9 @@ def _with_another(scale: Scale, scores: ScoreTable) -> Scale:
     p = expit(_eta(scale.abilities, scale.curves))
     residual = np.nan_to_num(scores.value - p) / np.sqrt(unit_variance(p) * scale.scatter)
     left, _, right = np.linalg.svd(np.where(scores.known, residual, 0.0), full_matrices=False)
-    ability = left[:, :1] * np.sqrt(len(p))
-    loading = 0.3 * right[:1].T * np.sqrt(p.shape[1])
+    sign = -1.0 if right[0].sum() < 0.0 else 1.0
+    ability = sign * left[:, :1] * np.sqrt(len(p))
+    loading = sign * 0.3 * right[:1].T * np.sqrt(p.shape[1])
     return Scale(
         abilities=np.hstack([scale.abilities, ability]),
         curves=np.hstack([scale.curves, loading]),
