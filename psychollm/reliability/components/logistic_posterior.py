@@ -288,6 +288,8 @@ def explored(integrated: Integrated, top: Maximum, prior_scale: float) -> Explor
     at, curvature, _ = climbed(lambda x: density(x)[0], start, least=_ROUGHLY, known=top.curvature)
     values, vectors = np.linalg.eigh(curvature)
     axes = vectors / np.sqrt(np.maximum(values, _FLAT))  # limits the length of flat axes
+    # The signs of eigenvectors depend on the BLAS library, and draws are not symmetric.
+    axes *= np.where(vectors.sum(axis=0) < 0.0, -1.0, 1.0)
     centre = density(at)
     log_density, modes = [], []
     for axis in axes.T:

@@ -33,6 +33,7 @@ from psychollm.estimates.clustered import few
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import normal_multiplier
 from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.estimates.roots import symmetric_root
 from psychollm.estimates.verdict import FEWEST
 from psychollm.reliability.means.clustered import clustered_mean, t_interval
 from psychollm.reliability.means.combined_intervals import combined_intervals
@@ -362,8 +363,7 @@ def _differences(
     se = np.sqrt(np.maximum(own[i] + own[j] - 2.0 * covariance[i, j], 0.0))
 
     def errors(source: np.random.Generator, n_sets: int) -> Errors:
-        values, vectors = np.linalg.eigh(covariance)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        root = symmetric_root(covariance)
         drawn = root @ source.standard_normal((len(root), n_sets))  # rows are contiguous in memory
         return lambda places: (drawn[i[places]] - drawn[j[places]]).T
 

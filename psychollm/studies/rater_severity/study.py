@@ -37,6 +37,7 @@ from psychollm.data.labels import Labels
 from psychollm.estimates.comparisons import MaxT, max_t_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.estimates.roots import symmetric_root
 from psychollm.reliability.raters.agreement import krippendorff_alpha
 from psychollm.reliability.raters.ratings import Ratings
 from psychollm.studies.rater_severity.expected import (
@@ -344,10 +345,8 @@ def _drawn(
     estimate: Estimate, covariance: FloatArray, n_draws: int, source: np.random.Generator
 ) -> Estimate:
     """Return an estimate with joint draws of all raters."""
-    sizes, axes = np.linalg.eigh(covariance)
-    root = axes * np.sqrt(np.maximum(sizes, 0.0))
     noise = source.standard_normal((n_draws, estimate.value.size))
-    return replace(estimate, _draws=estimate.value + noise @ root.T)
+    return replace(estimate, _draws=estimate.value + noise @ symmetric_root(covariance))
 
 
 def _at_once(difference: Estimate, level: float) -> MaxT:

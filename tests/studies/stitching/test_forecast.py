@@ -1,5 +1,7 @@
 """Forecasts, and how earlier ones did."""
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from psychollm._base.errors import InputError, LabelError
@@ -19,3 +21,17 @@ def test_a_forecast_and_how_earlier_ones_did(found: StitchedBenchmarks) -> None:
         found.forecast("2027-06-01", benchmark="x")
     with pytest.raises(InputError, match="is not a date"):
         found.forecast("soon")
+
+
+def test_predictions_do_not_depend_on_the_signs_of_eigenvectors(
+    found: StitchedBenchmarks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = found.predict("m3")
+    eigh = np.linalg.eigh
+
+    def flipped(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values, vectors = eigh(matrix)
+        return values, -vectors
+
+    monkeypatch.setattr(np.linalg, "eigh", flipped)
+    pd.testing.assert_frame_equal(found.predict("m3"), before)
