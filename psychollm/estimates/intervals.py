@@ -9,8 +9,8 @@ The bias-corrected and accelerated interval (BCa) shifts the nominal percentiles
 where :math:`u_g` is the mean of the jackknife values minus the value with group g left out. The
 groups are single questions or clusters; if there are more than 200 groups, the groups are combined
 into 200 blocks. In expectation, the influences summed within blocks have the same sum of squares
-and the same sum of cubes as the single influences. The standard error of the acceleration due to
-blocking is 0.003.
+and the same sum of cubes as the single influences. Blocking gives the acceleration a standard
+error of 0.003.
 
 The jackknife is applied on a scale f on which the estimate is nearly normal, such as
 :math:`f(\alpha) = \log(1 - \alpha)`. With :math:`\theta_{(g)}` the value without group g, of G

@@ -105,7 +105,8 @@ class FactorSolution(Expects, Result):
     rotation_convergence: Convergence
     _matrix: FloatArray  # (k, k) analysed matrix
     _weights: FloatArray | None  # (k, k), (p, p) or none
-    _normal: bool  # whether normal theory may be valid without a covariance
+    # whether normal theory may be valid if the covariance matrix of the correlations is unknown
+    _normal: bool
 
     _EXPECTED = ("factor.expected", "expected_answers")
 

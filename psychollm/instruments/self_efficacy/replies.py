@@ -140,8 +140,8 @@ def _any(beginnings: Sequence[str], text: str) -> bool:
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
     """Parse a reply to a prompt of a self-efficacy scale."""
-    # The value of one rating is its number. The value of several ratings consists of one word per
-    # rating, in the order of administration; the reply is unanswered only if no rating is
+    # The value of a single rating is this rating. The value of several ratings consists of one
+    # word per rating, in the order of administration; the reply is unanswered only if no rating is
     # readable. The value of a task is 1 if it passes its rubric, 0 if not.
     about = prompt.about
     if about["stage"] == "task":

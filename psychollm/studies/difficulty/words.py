@@ -91,7 +91,7 @@ class Words(Result):
     rarity: FloatArray  # (terms,) second factor of (1)
     mean: FloatArray  # (surface features,)
     scale: FloatArray  # (surface features,) standard deviations, inf for constant features
-    features: tuple[str, ...] = SURFACE  # surface features in the order of mean and scale
+    features: tuple[str, ...] = SURFACE  # surface features, in the same order as `mean`
 
     def __post_init__(self) -> None:
         if self.features != SURFACE:

@@ -36,7 +36,7 @@ def skin_contrast(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Estimate each model's difference in pass rates between two surface forms of the same worlds.
+    """Estimate each model's difference in pass rates between two surface forms of rule worlds.
 
     Parameters
     ----------

@@ -116,7 +116,7 @@ def judged_scores(
     CodeError
         If a verdict or a label is not a finite number.
     OptionError
-        If a probability is not above 0 and at most 1, or an option is out of range.
+        If a probability is 0, negative or above 1, or if an option is out of range.
 
     Examples
     --------

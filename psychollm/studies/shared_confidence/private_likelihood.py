@@ -148,7 +148,7 @@ class Likelihood:
         ]
 
     def _lapse(self, sign: float) -> float:
-        """Return the probability of a yes (+1) or no (-1) that does not depend on the question."""
+        """Return the probability of a yes (+1) or no (-1) given regardless of the question."""
         return float(self.lapses[0 if sign > 0.0 else 1])
 
     def _scores(

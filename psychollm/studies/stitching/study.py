@@ -1,4 +1,4 @@
-"""Put scores in many benchmarks on one scale of ability.
+"""Estimate abilities on one scale from scores on many benchmarks.
 
 Few models have scores in all benchmarks, so means over benchmarks compare different sets of
 benchmarks. The curve of each benchmark relates its scores to common abilities

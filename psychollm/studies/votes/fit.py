@@ -125,7 +125,7 @@ def fit_votes(votes: Votes, options: Options) -> Fit:
     """Maximise the marginal likelihood of the model in equation (1)."""
     state = _start(votes, options)
     step = votes.left.size // _MANY + 1
-    # A kind may be a single voter, whom the subset would omit.
+    # A kind may consist of a single voter, whom the subset would omit.
     begun = step > 1 and votes.n_voters > 100 * step and not votes.n_own
     if begun:
         some = votes.of_every(2 * step)

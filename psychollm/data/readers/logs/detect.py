@@ -52,8 +52,7 @@ def is_opencompass(source: Source) -> bool:
         return "type" in details or all(place.isdigit() for place in details)
     if isinstance(details, list):
         return bool(details) and all(isinstance(one, dict) for one in details)
-    # Recognise a file without details by its location, so that an error can name the missing
-    # option.
+    # Recognise a file without metadata by its path, so that an error can name the missing option.
     numbers = all(isinstance(value, int | float) for value in whole.values())
     return source.path.parent.parent.name == "results" and numbers
 

@@ -4,8 +4,8 @@ The file has one record per question and metric. The metric is identified by
 ``evaluation_result_id`` and named in the aggregate file ``UUID.json``, if the aggregate file is in
 the same folder. The ids of metrics differ between models, so a single id without a name is not
 used as a scorer. The format has no field for repeats, so records of one question and metric are
-numbered in order. Records that psychollm wrote name the respondent and the item in their metadata,
-and the scorer of these records is "grade".
+numbered in order. The metadata of records written by psychollm contain the names of the respondent
+and the item; the scorer of these records is "grade".
 
 References
 ----------
