@@ -304,7 +304,8 @@ def test_lighteval_flat(samples, version):
 def test_lighteval_text_and_values_are_the_same_questions(samples):
     pytest.importorskip("pyarrow")
     folder = samples / "lighteval_flat"
-    found = read_logs(folder, scorer="em", repeats="first")
+    with pytest.warns(PsychollmWarning, match="count as repeats of one model"):
+        found = read_logs(folder, scorer="em", repeats="first")
     assert found.responses.values.shape == (2, 4)
     assert len(found.frame) == 16
 
