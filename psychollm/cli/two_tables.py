@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from psychollm.estimates.verdict import SmallestEffects
 
 READING, ANALYSIS, OUTPUT = "reading the tables", "analysis", "output"
-_EFFECTS = pairs(float, "a quantity and a number, such as auroc=0.1")
+_EFFECTS = pairs(float, "a quantity and a number, such as share=0.02")
 T = TypeVar("T")
 
 

@@ -84,3 +84,14 @@ def test_two_files_of_one_unnamed_model_are_matched(call, tables, tmp_path: Path
     assert refused.returncode == 2
     assert "no model in common" in refused.stderr
     assert "add a column 'model', or name its model: MODEL=FILE" in refused.stderr
+
+
+def test_labels_are_not_the_verdicts_themselves(call, tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {"model": ["a", "a", "b", "b"], "question": ["p", "q"] * 2, "judge_verdict": [1, 0, 1, 1],
+         "human_label": [1, 0, 0, 1]}
+    )  # fmt: skip
+    frame.to_csv(tmp_path / "both.csv", index=False)
+    bad = call("judge", "both.csv", "both.csv", "--columns", "score=judge_verdict")
+    assert bad.returncode == 2
+    assert "--label-columns score=COLUMN" in bad.stderr

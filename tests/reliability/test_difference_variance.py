@@ -1,8 +1,11 @@
 """Variance of a difference, assumed and from a pilot."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from psychollm._base.errors import OptionError
+from psychollm.data.logs import read_scores
 from psychollm.reliability.means.difference_variance import (
     DifferenceVariance,
     assumed_variance,
@@ -55,3 +58,17 @@ def test_a_pilot_with_several_answers_separates_their_noise():
     variance = pilot_variance(answers, 0, 1)
     assert variance.between == pytest.approx(2 / 18, abs=0.012)
     assert variance.within == pytest.approx(2 / 6, abs=0.02)
+
+
+def test_the_variance_of_a_plan_is_named_if_it_is_a_number():
+    with pytest.raises(OptionError, match=r"variance=0.2 .* pass assumed_variance"):
+        questions_needed(0.05, 0.2)
+
+
+def test_scores_read_from_files_are_a_pilot(tmp_path):
+    drawn = np.random.default_rng(3).integers(0, 2, (2, 30))
+    rows = [("ab"[m], f"q{k}", drawn[m, k]) for m in range(2) for k in range(30)]
+    frame = pd.DataFrame(rows, columns=["model", "question", "score"])
+    frame.to_csv(tmp_path / "pilot.csv", index=False)
+    log = read_scores(tmp_path / "pilot.csv")
+    assert pilot_variance(log, "a", "b").between == pilot_variance(drawn, 0, 1).between

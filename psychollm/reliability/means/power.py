@@ -27,7 +27,14 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.checks import LARGEST, check_count, check_fraction, check_number, check_share
+from psychollm._base.checks import (
+    LARGEST,
+    check_count,
+    check_fraction,
+    check_number,
+    check_share,
+    shown,
+)
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm.estimates.sample_size import POWER, chance, multiple
@@ -125,6 +132,12 @@ def comparison_power(
 
 def _check_difference(difference: float, variance: DifferenceVariance) -> float:
     delta = check_number("difference", difference)
+    if not isinstance(variance, DifferenceVariance):
+        msg = (
+            f"variance={shown(variance)} is not a DifferenceVariance: pass assumed_variance(...), "
+            "or pilot_variance(scores, first, second) from a pilot study"
+        )
+        raise OptionError(msg)
     if delta:
         check_share("difference", abs(delta), high=min(variance.span, LARGEST))
     return delta

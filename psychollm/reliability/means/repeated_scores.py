@@ -179,6 +179,8 @@ class RepeatedScores(Result):
 
 def repeated_scores(scores: Any) -> RepeatedScores:
     """Return any accepted input as `RepeatedScores`; a table is a single run."""
+    if isinstance(scores, ScoreLog):
+        return RepeatedScores.from_long(scores.frame, run="repeat")
     if isinstance(scores, RepeatedScores):
         return scores
     if hasattr(scores, "scores") and hasattr(scores, "runs"):  # Ratings
@@ -259,10 +261,8 @@ def stacked_runs(
 def answers_of(scores: Any, argument: str = "scores") -> RepeatedScores:
     """Convert scores of any type to an array (models, questions, repeats)."""
     check_held(scores, argument)
-    if isinstance(scores, ScoreLog):
-        return RepeatedScores.from_long(scores.frame, run="repeat")
     found = repeated_scores(scores)
-    if found is not scores:
+    if found is not scores and not isinstance(scores, ScoreLog):
         check_codes(
             found.values.reshape(len(found.models), -1),
             tuple(question for question in found.questions for _ in found.runs),

@@ -94,6 +94,12 @@ class Judge(Judged, Clustered, WithLabels):
         for reading in judges.values():
             reading.run(made)
         people = self.labels_of(self.people, made, name="people")
+        if people.script() in {replace(one, name="people").script() for one in judges.values()}:
+            msg = (
+                f"VERDICTS and LABELS are the same scores of {self.people}: name the column of "
+                "the labels with --label-columns score=COLUMN"
+            )
+            raise OptionError(msg)
         judge = given[0][1] if len(given) == 1 and self.judge is None else self.judge
         options = {
             "judge": judge,
