@@ -74,11 +74,6 @@ def stated_answers(
     stated = numbers(table, argument="confidence")
     _check_probabilities(stated, table, "confidence", "a stated confidence is a probability")
     correct = _correctness(correctness, table)
-    if seem_swapped(stated, correct):
-        warn(
-            "confidence holds only 0 and 1, and correctness values between them: if the two are "
-            f"swapped, {ORDER}"
-        )
     return StatedAnswers(
         confidence=stated,
         correct=np.nan_to_num(correct, nan=0.0),
@@ -126,6 +121,19 @@ def seem_swapped(confidence: FloatArray, correctness: FloatArray) -> bool:
     # the same. So this is an error only where correctness must be 0 or 1.
     whole = np.unique(confidence[np.isfinite(confidence)]).tolist() == [0.0, 1.0]
     return whole and bool(((correctness > 0.0) & (correctness < 1.0)).any())
+
+
+def note_order(confidence: Any, correctness: Any) -> None:
+    """Warn if confidence and graded correctness seem to be swapped."""
+    first, second = (
+        known_values(one_model(data, argument="confidence").values)
+        for data in (confidence, correctness)
+    )
+    if seem_swapped(first, second):
+        warn(
+            "confidence holds only 0 and 1, and correctness values between them: if the two are "
+            f"swapped, {ORDER}"
+        )
 
 
 def check_order(confidence: Any, correctness: Any, names: tuple[str, str]) -> None:

@@ -149,6 +149,10 @@ class Calibrate(OfStated, Resampled):
         values = {"confidence": tables.confidence, "correctness": tables.correctness}
         if self.streams:
             values = {"stated": tables.confidence}
+        else:
+            from psychollm.calibration.stated import note_order
+
+            note_order(tables.confidence, tables.correctness)
         inputs = [Call.done(name, value, made) for name, value in values.items()]
         options = {
             "metrics": None if self.metrics is None else list(self.metrics),

@@ -372,9 +372,24 @@ def _settings(one: Declared, form: _Form) -> dict[str, Any]:
 class _Joined(argparse.Action):
     """Action that reads a list in several parts; a repeated option adds values to the list."""
 
-    def __init__(self, *args: Any, parse: Callable[[str], Any], **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        self._parse, self._typed = parse, f"{self.dest} as typed"
+    def __init__(
+        self,
+        option_strings: Sequence[str],
+        dest: str,
+        *,
+        parse: Callable[[str], Any],
+        type: Any = None,  # noqa: A002 -- the name in argparse
+        choices: Any = None,
+        required: bool = False,
+        default: Any = None,
+        metavar: str | None = None,
+        help: str | None = None,  # noqa: A002
+    ) -> None:
+        super().__init__(
+            option_strings, dest, type=type, choices=choices, required=required, default=default,
+            metavar=metavar, help=help,
+        )  # fmt: skip
+        self._parse, self._typed = parse, f"{dest} as typed"
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option: Any = None

@@ -14,7 +14,7 @@ from psychollm._base.errors import (
     PsychollmWarning,
     ShapeError,
 )
-from psychollm.calibration.stated import stated_answers
+from psychollm.calibration.stated import note_order, stated_answers
 
 
 def test_labels_are_matched() -> None:
@@ -101,6 +101,9 @@ def test_swapped_tables_are_an_error_where_correctness_is_binary(metric) -> None
 
 def test_swapped_tables_are_a_warning_where_correctness_may_be_graded() -> None:
     with pytest.warns(PsychollmWarning, match="if the two are swapped, pass the confidence first"):
+        note_order(*SWAPPED)
+    with warnings.catch_warnings():  # yes or no, and the proportion of several correct answers
+        warnings.simplefilter("error")
         stated_answers(*SWAPPED)
 
 
@@ -115,7 +118,7 @@ def test_swapped_tables_are_a_warning_where_correctness_may_be_graded() -> None:
 def test_tables_that_are_not_swapped_bring_no_warning(confidence, correctness) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        stated_answers(confidence, correctness)
+        note_order(confidence, correctness)
 
 
 def test_other_errors_do_not_mention_the_order() -> None:

@@ -103,7 +103,7 @@ def test_helps_are_sentences(capsys) -> None:
         ("stage", "revision"): "Write prompts that follow up on stored answers (review, ask",
         ("stage", "scaffold"): "Write prompts that repeat answered prompts, with directions",
         ("instrument", "semantic-sampling"): "continues solved questions (base, base_reasoning)",
-        ("instrument", "self-efficacy"): '("none" on the command line for no question)',
+        ("instrument", "self-efficacy"): '("none" on the command line omits the question)',
     }
     for command, said in helps.items():
         with pytest.raises(SystemExit):

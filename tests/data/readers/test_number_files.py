@@ -86,7 +86,7 @@ def test_clusters_of_a_list(tmp_path: Path) -> None:
     with pytest.raises(LabelError, match="two columns"):
         read_clusters(path)
     path.write_text("question,page\nq1,7\nq1,8\n")
-    with pytest.raises(LabelError, match="label 'q1' already occurs in line 2, but a list"):
+    with pytest.raises(LabelError, match="label 'q1' already occurs in line 2, but such a list"):
         read_clusters(path)
     path.write_text("question,page,model\nq1,7,a\nq2,8,a\n")
     with pytest.raises(LabelError, match="label 'a' already occurs .* pass column="):
