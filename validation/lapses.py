@@ -26,7 +26,7 @@ from benchmarks.lapsing import Cell, simulate
 from psychollm.data.pair_counts import CountedAnswers
 from psychollm.factor.one_factor.full_information import full_information
 from psychollm.factor.one_factor.residuals import residual_test, second_share_test
-from psychollm.studies.dimensionality.lapse_tests import with_lapses
+from psychollm.studies.dimensionality.lapse_tests import reported_share, with_lapses
 
 ALPHA, DRAWS, LEAST_SHARE = 0.05, 99, 0.025
 
@@ -119,7 +119,7 @@ def judged(cell: Cell, seed: int) -> dict[str, float]:
         rng=rng,
     )
     low, high = lapses.fit.rate.interval.T
-    share_with = lapses.share_of(share, ALPHA)
+    share_with = reported_share(share, lapses, ALPHA)
     upper = share_with.observed + np.subtract(*np.quantile(share_with.draws, [0.975, 0.5]))
     return found | {
         "reaches": float(upper >= LEAST_SHARE),  # a second factor's proportion with its interval

@@ -356,7 +356,7 @@ def _settings(one: Declared, form: _Form) -> dict[str, Any]:
         settings["metavar"] = shown or f"{'|'.join(choices)},..."
         return settings | ({} if positional else {"required": one.needed})
     if parse and not positional:
-        settings |= {"type": str, "action": _Joined, "parse": read}
+        settings |= {"type": _with_text(read), "action": _Joined}
     settings |= {"choices": choices or None, "metavar": shown}
     if not shown and not choices:
         settings["metavar"] = METAVARS[form.scalar]
@@ -372,36 +372,17 @@ def _settings(one: Declared, form: _Form) -> dict[str, Any]:
 class _Joined(argparse.Action):
     """Action that reads a list in several parts; a repeated option adds values to the list."""
 
-    def __init__(
-        self,
-        option_strings: Sequence[str],
-        dest: str,
-        *,
-        parse: Callable[[str], Any],
-        type: Any = None,  # noqa: A002 -- the name in argparse
-        choices: Any = None,
-        required: bool = False,
-        default: Any = None,
-        metavar: str | None = None,
-        help: str | None = None,  # noqa: A002
-    ) -> None:
-        super().__init__(
-            option_strings, dest, type=type, choices=choices, required=required, default=default,
-            metavar=metavar, help=help,
-        )  # fmt: skip
-        self._parse, self._typed = parse, f"{dest} as typed"
-
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option: Any = None
     ) -> None:
-        """Read the value, and add it to earlier values unless it is a single number or word."""
-        value = self._parse(values)
-        before = getattr(namespace, self._typed, None)
-        if before is not None and not isinstance(value, str | int | float):
-            values = f"{before},{values}"
-            value = self._parse(values)
-        setattr(namespace, self._typed, values)
-        setattr(namespace, self.dest, value)
+        """Add the value to earlier values of the option, unless it is a single number or word."""
+        typed = f"{self.dest} as typed"
+        before = getattr(namespace, typed, None)
+        if before is not None and not isinstance(values[1], str | int | float):
+            read: Any = self.type
+            values = read(f"{before},{values[0]}")
+        setattr(namespace, typed, values[0])
+        setattr(namespace, self.dest, values[1])
 
 
 class Steps(Command):
@@ -439,6 +420,11 @@ def _read_by(parse: Callable[[str], Any], flag: str) -> Callable[[str], Any]:
             raise argparse.ArgumentError(None, f"{flag} {text}: {error}") from error
 
     return read
+
+
+def _with_text(read: Callable[[str], Any]) -> Callable[[str], tuple[str, Any]]:
+    """Return a parser of texts and their values."""
+    return lambda text: (text, read(text))
 
 
 def _listed(choices: Sequence[str]) -> Callable[[str], tuple[str, ...]]:

@@ -62,14 +62,9 @@ class ScoreLog(Result):
         Raises
         ------
         LabelError
-            If a question or model has several values in the column.
+            If the column does not exist, or a question or model has several values in it.
         """
-        pairs = self.frame[[of, column]].drop_duplicates()
-        twice = pairs.loc[pairs[of].duplicated(), of]
-        if len(twice):
-            msg = f"{column}: {of} {twice.iloc[0]!r} has several values in this column"
-            raise LabelError(msg)
-        return pairs.set_index(of)[column]
+        return values_by(self.frame, of, column)
 
     @property
     def errors(self) -> dict[str, int]:
@@ -216,6 +211,19 @@ class LogImport(ScoreLog):
                 *self._remarks(),
             ]
         )
+
+
+def values_by(frame: "pd.DataFrame", unit: str, column: str) -> "pd.Series[Any]":
+    """Return the value of a column of a long table for each unit, by its label."""
+    if column not in frame:
+        msg = f"{column!r} is not a column of the table, only {listed([*frame.columns])}"
+        raise LabelError(msg)
+    pairs = frame[[unit, column]].drop_duplicates()
+    twice = pairs.loc[pairs[unit].duplicated(), unit]
+    if len(twice):
+        msg = f"{column}: {unit} {twice.iloc[0]!r} has several values in this column"
+        raise LabelError(msg)
+    return pairs.set_index(unit)[column]
 
 
 def is_named_by_file(scores: Any) -> bool:

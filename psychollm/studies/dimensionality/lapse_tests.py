@@ -106,15 +106,6 @@ class WithLapses(Result):
             return False
         return not self.two_factors.worse
 
-    def share_of(self, without: ResidualTest, alpha: float) -> ResidualTest:
-        """Return the test of the second factor's proportion that the verdict reports.
-
-        `without` is the test without lapses.
-        """
-        # A second factor whose place lapses can take has a small proportion beside them.
-        alone = self.two_factors.better and not self.rejected(alpha)
-        return without if alone or self.undecided(alpha) else self.second_share
-
     @property
     def p_value(self) -> float:
         """Fisher's combined p-value of the score test and the test of `second_share`.
@@ -129,6 +120,18 @@ class WithLapses(Result):
         """Whether the score statistic is far above its mean under one factor."""
         draws = self.test.draws
         return bool(self.test.observed > draws.mean() + FAR * draws.std())
+
+
+def reported_share(without: ResidualTest, lapses: WithLapses | None, alpha: float) -> ResidualTest:
+    """Return the test of the second factor's proportion of variance that the verdict reports.
+
+    `without` is the test without lapses.
+    """
+    # A second factor whose place lapses can take has a small proportion beside them.
+    if lapses is None or lapses.undecided(alpha):
+        return without
+    alone = lapses.two_factors.better and not lapses.rejected(alpha)
+    return without if alone else lapses.second_share
 
 
 def shown(p_both: float, p_scores: float, *, far: bool, alpha: float) -> bool:

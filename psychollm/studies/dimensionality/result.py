@@ -27,7 +27,7 @@ from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects
 from psychollm.factor.one_factor.full_information import FullInformation
 from psychollm.factor.one_factor.pairwise_likelihood import PairwiseLikelihood
 from psychollm.factor.one_factor.residuals import PairResiduals, ResidualTest
-from psychollm.studies.dimensionality.lapse_tests import WithLapses
+from psychollm.studies.dimensionality.lapse_tests import WithLapses, reported_share
 from psychollm.studies.dimensionality.lapses import OneFactorWithLapses
 from psychollm.studies.dimensionality.verdict import (
     Evidence,
@@ -230,9 +230,7 @@ class Dimensionality(Study, Result):
     def evidence(self) -> Evidence:
         """Numbers on which the verdict is based."""
         plain, lapses = self.spectrum, self.with_lapses
-        share = self.second_share
-        if lapses is not None:
-            share = lapses.share_of(share, self.alpha)
+        share = reported_share(self.second_share, lapses, self.alpha)
         return Evidence(
             share=share.observed,
             share_interval=share_interval(share.observed, share.draws, self.alpha),
@@ -343,9 +341,8 @@ class Tested(Protocol):
 
 def told_tests(result: Tested, rows: tuple[str, ...]) -> Finding:
     """Return the finding on the three tests, followed by `rows`."""
-    none, one, share = result.shared_test, result.one_factor_test, result.second_share
-    lapses = result.with_lapses
-    share = share if lapses is None else lapses.share_of(share, result.alpha)
+    none, one, lapses = result.shared_test, result.one_factor_test, result.with_lapses
+    share = reported_share(result.second_share, lapses, result.alpha)
     middle, top = np.quantile(share.draws, [0.5, 0.95])
     allowed = ""
     if lapses:

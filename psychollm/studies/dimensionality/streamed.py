@@ -19,7 +19,7 @@ from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.factor.one_factor.full_information import full_information
 from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
 from psychollm.factor.one_factor.residuals import ResidualTest, residual_test, second_share_test
-from psychollm.studies.dimensionality.lapse_tests import WithLapses, with_lapses
+from psychollm.studies.dimensionality.lapse_tests import WithLapses, reported_share, with_lapses
 from psychollm.studies.dimensionality.result import told_tests
 from psychollm.studies.dimensionality.study import n_factors
 from psychollm.studies.dimensionality.verdict import (
@@ -87,9 +87,7 @@ class SharedSignals(Study, Result):
     def evidence(self) -> Evidence:
         """Numbers on which the verdict is based."""
         lapses = self.with_lapses
-        share = self.second_share
-        if lapses is not None:
-            share = lapses.share_of(share, self.alpha)
+        share = reported_share(self.second_share, lapses, self.alpha)
         return Evidence(
             share=share.observed,
             share_interval=share_interval(share.observed, share.draws, self.alpha),

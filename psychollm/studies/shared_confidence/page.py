@@ -22,6 +22,8 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
     dimensions, between = study.dimensionality, study.between
     own, private = study.individuation, study.private_signal
     deciding = dimensions.with_lapses
+    against = p_equals((deciding or dimensions.one_factor_test).p_value)
+    against += " with lapses modelled" if deciding else ""
     row_of = {name: i for i, name in enumerate(own.average.labels)}
     fair = row_of["own_minus_cut"]
     line = between.confidence_on_accuracy
@@ -32,15 +34,8 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
             name="Shared factors",
             value=_factors(dimensions, smallest),
             detail=(
-                f"one factor against more: {p_equals(deciding.p_value)} with lapses modelled; a "
-                f"second factor explains {percent(dimensions.evidence.share, 1)} of latent "
-                "variance"
-            )
-            if deciding
-            else (
-                f"one factor against more: {p_equals(dimensions.one_factor_test.p_value)}; a "
-                f"second factor explains {percent(dimensions.second_share.observed, 1)} of "
-                "latent variance"
+                f"one factor against more: {against}; a second factor explains "
+                f"{percent(dimensions.evidence.share, 1)} of latent variance"
             ),
         ),
         Fact(

@@ -20,7 +20,7 @@ def tests_behind(dimensions: Dimensionality, private: PrivateSignal) -> str:
     return (
         f"Tests of model fit: {p_equals(dimensions.shared_test.p_value)} without a common "
         f"factor, {p_equals(dimensions.one_factor_test.p_value)} with one. A second factor "
-        f"explains {percent(dimensions.second_share.observed, 1)} of the latent variance. The "
+        f"explains {percent(dimensions.evidence.share, 1)} of the latent variance. The "
         "mean residual correlation of confidence and correctness beyond the common factor is "
         f"{mean} ({p_equals(private.mean_p)})."
     )

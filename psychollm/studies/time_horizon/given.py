@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from psychollm._base.checks import shown
-from psychollm._base.errors import CodeError, LabelError, ShapeError
+from psychollm._base.errors import CodeError, ShapeError
 from psychollm._base.frames import in_pandas
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.dates import check_all_named, picked
-from psychollm.data.labels import Labels, listed, numbered, unit_labels
-from psychollm.data.logs_result import Unit
+from psychollm.data.labels import Labels, numbered, unit_labels
+from psychollm.data.logs_result import ScoreLog, Unit, values_by
 from psychollm.data.long import Columns, is_long_frame, long_columns
 from psychollm.reliability.means.repeated_scores import answers_of, means_of
 
@@ -85,26 +85,17 @@ def column_of(solved: Any, value: Any, argument: str, *, of: Unit = "question") 
     """Return the column of a long table or log with a given name; return other values as is."""
     if not isinstance(value, str):
         return value
-    frame, unit = getattr(solved, "frame", None), str(of)
-    if frame is None:
-        frame = in_pandas(solved)
-        if not is_long_frame(frame):
-            msg = (
-                f"{argument}={value!r} names a column, but solved has no row per answer: pass one "
-                f"value for each {of}"
-            )
-            raise ShapeError(msg)
-        found = long_columns("solved", [*frame.columns], Columns())
-        unit = found.model if of == "model" else found.question[0]
-    if value not in frame:
-        msg = f"{argument}={value!r} is not a column of solved, only {listed([*frame.columns])}"
-        raise LabelError(msg)
-    pairs = frame[[unit, value]].drop_duplicates()
-    twice = pairs.loc[pairs[unit].duplicated(), unit]
-    if len(twice):
-        msg = f"{argument}: {of} {twice.iloc[0]!r} has several values in the column {value!r}"
-        raise LabelError(msg)
-    return pairs.set_index(unit)[value]
+    if isinstance(solved, ScoreLog):
+        return solved.labels(value, of=of)
+    frame = in_pandas(solved)
+    if not is_long_frame(frame):
+        msg = (
+            f"{argument}={value!r} names a column, but solved has no row per answer: pass one "
+            f"value for each {of}"
+        )
+        raise ShapeError(msg)
+    found = long_columns("solved", [*frame.columns], Columns())
+    return values_by(frame, found.model if of == "model" else found.question[0], value)
 
 
 def numbers_of(values: Any, units: Labels, *, argument: str, kind: str) -> FloatArray:

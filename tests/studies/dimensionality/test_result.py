@@ -9,7 +9,7 @@ import psychollm as psy
 from psychollm.data.pair_counts import CountedAnswers
 from psychollm.estimates.verdict import SMALLEST, Outcome
 from psychollm.factor.one_factor.residuals import ResidualTest, pair_residuals
-from psychollm.studies.dimensionality.lapse_tests import WithLapses
+from psychollm.studies.dimensionality.lapse_tests import WithLapses, reported_share
 from psychollm.studies.dimensionality.lapses import one_factor_with_lapses
 from psychollm.studies.dimensionality.study import n_factors
 from psychollm.studies.dimensionality.two_factors import compare_two_factors
@@ -205,7 +205,7 @@ def test_likelihoods_decide_between_lapses_and_a_second_factor(gap, n, words, fi
     assert evidence.second(SMALLEST) is (Outcome.ABOVE if n == 2 else Outcome.OPEN)
     # The proportion of variance beside lapses is reported only if lapses explain the answers.
     without = null(0.01)
-    assert (lapses.share_of(without, 0.05) is without) == (gap[1] > 0.0)
+    assert (reported_share(without, lapses, 0.05) is without) == (gap[1] > 0.0)
     assert lapses.evident == (gap[1] < 0.0)
 
 

@@ -232,9 +232,9 @@ def test_minutes_families_and_dates_may_be_columns_of_a_long_table(agents):
     for one, other in zip(named.all_tasks, given.all_tasks, strict=True):
         np.testing.assert_allclose(one.interval, other.interval, rtol=1e-6)
     assert named.trends is not None
-    with pytest.raises(LabelError, match="minutes='hours' is not a column of solved, only"):
+    with pytest.raises(LabelError, match="'hours' is not a column of the table, only"):
         psy.time_horizon(long, "hours")
-    with pytest.raises(LabelError, match="has several values in the column 'released'"):
+    with pytest.raises(LabelError, match="released: .* has several values in this column"):
         psy.time_horizon(long, "released")
     with pytest.raises(ShapeError, match="names a column, but solved has no row per answer"):
         psy.time_horizon(solved, "minutes")
