@@ -54,17 +54,23 @@ class Logistic(Result):
         return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
 
 
-def logistic(design: FloatArray, outcome: FloatArray, *, penalised: bool = False) -> Logistic:
-    """Fit a logistic regression."""
+def logistic(
+    design: FloatArray,
+    outcome: FloatArray,
+    *,
+    penalised: bool = False,
+    start: FloatArray | None = None,
+) -> Logistic:
+    """Fit a logistic regression, from the coefficients `start` (zero by default)."""
     # If the outcome is `separated`, the log likelihood is its supremum, and the coefficients are
     # meaningless. Shapes: design (observations, predictors); outcome (observations,).
     problem = _Problem(design, outcome, penalised)
-    beta = np.zeros(design.shape[1])
+    beta = np.zeros(design.shape[1]) if start is None else start
     point = problem.at(beta)
     separated, reason, iterations = False, "", 0
     while not reason and iterations < _MAX_ITERATIONS:
         iterations += 1
-        step = np.asarray(np.linalg.lstsq(point.information, point.gradient, rcond=None)[0])
+        step = point.covariance @ point.gradient
         separated = separated or (not penalised and problem.is_recession(step))
         if point.gradient @ step < _TOLERANCE:
             reason = "gradient below tolerance"
@@ -74,8 +80,8 @@ def logistic(design: FloatArray, outcome: FloatArray, *, penalised: bool = False
             beta, point = found
     return Logistic(
         coefficients=beta,
-        covariance=np.asarray(np.linalg.pinv(point.information), dtype=np.float64),
-        log_likelihood=problem.log_likelihood(beta),
+        covariance=point.covariance,
+        log_likelihood=point.log_likelihood,
         objective=point.value,
         separated=separated,
         penalised=penalised,
@@ -92,8 +98,9 @@ class _Point(NamedTuple):
     """The penalised log likelihood and its derivatives at one point."""
 
     value: float
+    log_likelihood: float
     gradient: FloatArray
-    information: FloatArray
+    covariance: FloatArray  # (pseudo-)inverse of the information
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +119,14 @@ class _Problem:
         probability = expit(self.design @ beta)
         weight = probability * (1.0 - probability)
         information = self.design.T @ (self.design * weight[:, None])
+        covariance = np.linalg.pinv(information, hermitian=True)
         residual = self.outcome - probability
-        value = self.log_likelihood(beta)
+        value = log_likelihood = self.log_likelihood(beta)
         if self.penalised:
             value += 0.5 * float(np.linalg.slogdet(information)[1])
-            projected = self.design @ np.linalg.pinv(information)
-            leverage = weight * (projected * self.design).sum(axis=1)
+            leverage = weight * ((self.design @ covariance) * self.design).sum(axis=1)
             residual = residual + leverage * (0.5 - probability)
-        return _Point(value, self.design.T @ residual, information)
+        return _Point(value, log_likelihood, self.design.T @ residual, covariance)
 
     def climb(
         self, beta: FloatArray, step: FloatArray, value: float

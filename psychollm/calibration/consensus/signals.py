@@ -106,9 +106,10 @@ def cross_fitted(design: FloatArray, outcome: FloatArray, folds: IntArray) -> Fl
     # The penalty makes the estimates finite under separation. Shapes: design (questions,
     # predictors); outcome (questions,); folds (questions,); returns (questions,).
     predicted = np.empty(outcome.size)
+    start = logistic(design, outcome, penalised=True).coefficients
     for fold in np.unique(folds):
         inside = folds == fold
-        fit = logistic(design[~inside], outcome[~inside], penalised=True)
+        fit = logistic(design[~inside], outcome[~inside], penalised=True, start=start)
         predicted[inside] = design[inside] @ fit.coefficients
     return predicted
 

@@ -79,6 +79,8 @@ _LEAST_SE = 1e-9
 _GRADIENT = 1e-4  # tolerance of the gradient, in units of 1 / standard error
 _INTERPOLATIONS = 12
 _ROOT_TOLERANCE = 0.01
+# A gradient of this size lowers the likelihood by at most .0003, and moves the root by .0002.
+_TRIAL_GRADIENT = 0.01
 _LONGEST_STEP = 1.0
 
 
@@ -91,10 +93,17 @@ class Climb(NamedTuple):
     converged: bool
 
 
-def climb(likelihood: Likelihood, theta: FloatArray, free: int) -> Climb:
+def climb(
+    likelihood: Likelihood,
+    theta: FloatArray,
+    information: FloatArray,
+    *,
+    free: int,
+    tolerance: float = _GRADIENT,
+) -> Climb:
     """Maximise the penalised likelihood over the first `free` parameters (BFGS)."""
     # Scaling by standard errors provides BFGS with the right initial curvature.
-    root = np.linalg.cholesky(likelihood.information(theta)[:free, :free])
+    root = np.linalg.cholesky(information[:free, :free])
     scale = np.linalg.inv(root).T
 
     def at(moved: FloatArray) -> FloatArray:
@@ -109,34 +118,40 @@ def climb(likelihood: Likelihood, theta: FloatArray, free: int) -> Climb:
         np.zeros(free),
         jac=True,
         method="BFGS",
-        options={"gtol": _GRADIENT, "maxiter": MAX_ITERATIONS},
+        options={"gtol": tolerance, "maxiter": MAX_ITERATIONS},
     )
     # Status 2, "precision loss": no step increases the likelihood further.
     return Climb(at(end.x), -float(end.fun), int(end.nit), end.status in {0, 2})
 
 
 def profile_interval(
-    likelihood: Likelihood, full: Climb, se: float, level: float
+    likelihood: Likelihood, full: Climb, information: FloatArray, level: float
 ) -> tuple[float, float]:
     """Return the profile likelihood interval of z, the artanh of the correlation."""
     # Ends of the interval beyond the bound of the correlation are infinite. The signed root of the
     # likelihood ratio is almost linear in z, so interpolation takes few steps.
-    lower, upper = (_profile_end(likelihood, full, side, se, level) for side in (-1.0, 1.0))
+    lower, upper = (_profile_end(likelihood, full, information, s, level) for s in (-1.0, 1.0))
     return lower, upper
 
 
 def _profile_end(
-    likelihood: Likelihood, full: Climb, side: float, se: float, level: float
+    likelihood: Likelihood, full: Climb, information: FloatArray, side: float, level: float
 ) -> float:
     wanted = normal_multiplier(level)
-    theta, start = full.theta, float(np.clip(full.theta[-1], -BOUND_Z, BOUND_Z))
-    if side * start >= BOUND_Z:
+    se = np.sqrt(np.linalg.inv(information)[-1, -1])
+    # Change of the other parameters' maximum with z, from the information at the full maximum.
+    slopes = -np.linalg.solve(information[:-1, :-1], information[:-1, -1])
+    theta, centre = full.theta, float(np.clip(full.theta[-1], -BOUND_Z, BOUND_Z))
+    if side * centre >= BOUND_Z:
         return side * np.inf
-    inner, outer = (start, 0.0), None
-    z = start + side * min(wanted * se, _LONGEST_STEP)
+    inner, outer = (centre, 0.0), None
+    z = centre + side * min(wanted * se, _LONGEST_STEP)
     for _ in range(_INTERPOLATIONS):
         z = float(np.clip(z, -BOUND_Z, BOUND_Z))
-        trial = climb(likelihood, np.array([*theta[:-1], z]), free=theta.size - 1)
+        start = np.array([*(theta[:-1] + (z - theta[-1]) * slopes), z])
+        trial = climb(
+            likelihood, start, information, free=theta.size - 1, tolerance=_TRIAL_GRADIENT
+        )
         root, theta = np.sqrt(max(2.0 * (full.value - trial.value), 0.0)), trial.theta
         if abs(root - wanted) < _ROOT_TOLERANCE:
             return z
@@ -148,7 +163,7 @@ def _profile_end(
             inner = (z, root)
         if outer is None:
             further = 1.05 * wanted / root if root > 0.25 * wanted else 4.0
-            z = start + further * (z - start)
+            z = centre + further * (z - centre)
         else:
             share = (wanted - inner[1]) / (outer[1] - inner[1])
             z = inner[0] + share * (outer[0] - inner[0])
@@ -353,14 +368,15 @@ def _fit_model(paired: PairedAnswers, evidence: Evidence, m: int, level: float) 
     likelihood = Likelihood.of(paired, evidence, m)
     rate = paired.correct[m].sum() / n
     start = np.array([*evidence.start[m], ndtri(rate), *np.zeros(DEGREE + 1)])
-    null = climb(likelihood, start, free=start.size - 1)
-    full = climb(likelihood, null.theta, free=start.size)
+    null = climb(likelihood, start, likelihood.information(start), free=start.size - 1)
+    full = climb(likelihood, null.theta, likelihood.information(null.theta), free=start.size)
     statistic, steps = max(2.0 * (full.value - null.value), 0.0), null.steps + full.steps
     z = float(full.theta[-1])
     scores = likelihood.scores(full.theta)
-    covariance = np.linalg.inv(likelihood.information(full.theta))
+    information = likelihood.information(full.theta)
+    covariance = np.linalg.inv(information)
     se = float(np.sqrt(covariance[-1, -1]))
-    interval = profile_interval(likelihood, full, se, level)
+    interval = profile_interval(likelihood, full, information, level)
     if abs(z) > BOUND_Z:
         z = float(np.copysign(np.inf, z))
         return _Fit(Reason.AT_BOUND, n, z, np.nan, interval, statistic, steps)
