@@ -176,6 +176,9 @@ def _correlation(x: FloatArray, y: FloatArray) -> float:
     return float(u @ v) / size if size > 0 else np.nan
 
 
+_CELLS_AT_ONCE = 50_000  # of permuted matrices, few enough for the cache
+
+
 def _mantel(
     own: FloatArray, right: FloatArray, value: float, n: int, rng: np.random.Generator
 ) -> float:
@@ -188,7 +191,9 @@ def _mantel(
     u[np.tril_indices(len(own))] = 0.0
     np.fill_diagonal(v, 0.0)  # the diagonal is NaN
     observed, draws = np.einsum("ij,ij->", u, v), np.empty(n)
-    for k in range(n):
-        order = rng.permutation(len(own))
-        draws[k] = np.einsum("ij,ij->", u, v[np.ix_(order, order)])
+    at_once = max(_CELLS_AT_ONCE // own.size, 1)
+    for start in range(0, n, at_once):
+        block = draws[start : start + at_once]
+        order = np.array([rng.permutation(len(own)) for _ in block])
+        block[:] = np.einsum("ij,bij->b", u, v[order[:, :, None], order[:, None, :]])
     return float(monte_carlo_p_value(abs(observed), np.abs(draws)))
