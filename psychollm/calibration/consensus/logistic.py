@@ -119,7 +119,7 @@ class _Problem:
         probability = expit(self.design @ beta)
         weight = probability * (1.0 - probability)
         information = self.design.T @ (self.design * weight[:, None])
-        covariance = np.linalg.pinv(information, hermitian=True)
+        covariance = np.asarray(np.linalg.pinv(information, hermitian=True), dtype=np.float64)
         residual = self.outcome - probability
         value = log_likelihood = self.log_likelihood(beta)
         if self.penalised:

@@ -138,7 +138,7 @@ def _profile_end(
     likelihood: Likelihood, full: Climb, information: FloatArray, side: float, level: float
 ) -> float:
     wanted = normal_multiplier(level)
-    se = np.sqrt(np.linalg.inv(information)[-1, -1])
+    se = float(np.sqrt(np.linalg.inv(information)[-1, -1]))
     # Change of the other parameters' maximum with z, from the information at the full maximum.
     slopes = -np.linalg.solve(information[:-1, :-1], information[:-1, -1])
     theta, centre = full.theta, float(np.clip(full.theta[-1], -BOUND_Z, BOUND_Z))
