@@ -367,6 +367,18 @@ def _root(rng: RandomState) -> tuple[int, int]:
     return int(words[0]), int(words[1])
 
 
+def generators(seeds: WordArray) -> Iterator[np.random.Generator]:
+    """Yield a generator for each seed; use each one before the next is requested."""
+    # One bit generator gets one key after another. A new one for each seed would take three times
+    # as long, because it first collects entropy from the system.
+    bits = np.random.Philox(key=0)
+    generator, state = np.random.Generator(bits), bits.state
+    for seed in seeds:
+        state["state"]["key"] = seed
+        bits.state = state
+        yield generator
+
+
 def _seeds(root: tuple[int, int], start: int, stop: int) -> WordArray:
     index = np.arange(start, stop, dtype=np.uint64)
     first = np.uint64(root[0]) ^ index

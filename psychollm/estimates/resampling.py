@@ -19,7 +19,7 @@ import numpy as np
 
 from psychollm._base.checks import DRAWS, check_count, check_fraction
 from psychollm._base.errors import OptionError
-from psychollm._base.replicate import Task, replicate
+from psychollm._base.replicate import Task, generators, replicate
 from psychollm._base.types import AnyArray, FloatArray, IntArray, RandomState, WordArray
 from psychollm.estimates.clustered import Units
 from psychollm.estimates.estimate import Estimate
@@ -157,8 +157,7 @@ def question_counts(seeds: WordArray, n_questions: int, *, small: bool = False) 
     # question is drawn more than 255 times is below 1e-500.
     kind, order = (np.uint8, "F") if small else (np.float64, "C")
     counts: AnyArray = np.empty((len(seeds), n_questions), kind, order)  # type: ignore[call-overload]
-    for row, seed in enumerate(seeds):
-        generator = np.random.Generator(np.random.Philox(key=seed))
+    for row, generator in enumerate(generators(seeds)):
         drawn = generator.integers(n_questions, size=n_questions)
         counts[row] = np.bincount(drawn, minlength=n_questions)
     return counts

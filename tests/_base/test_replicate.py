@@ -13,6 +13,7 @@ from psychollm._base.replicate import (
     _pickled,
     _run,
     _unpickled,
+    generators,
     n_workers,
     one_blas_thread,
     progress_bar,
@@ -31,6 +32,18 @@ def echo(seeds):
 def test_seeds_do_not_depend_on_how_many_are_drawn():
     assert np.array_equal(replicate_seeds(10, 3), replicate_seeds(50, 3)[:10])
     assert not np.array_equal(replicate_seeds(10, 3), replicate_seeds(10, 4))
+
+
+def test_generators_are_those_of_their_seeds():
+    seeds = replicate_seeds(3, 0)
+    for seed, generator in zip(seeds, generators(seeds), strict=True):
+        own = np.random.Generator(np.random.Philox(key=seed))
+        # An odd number of 32-bit draws leaves half a word, which the next seed must not receive.
+        assert (
+            generator.integers(9, size=5, dtype=np.int32)
+            == own.integers(9, size=5, dtype=np.int32)
+        ).all()
+        assert generator.random() == own.random()
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, -1])

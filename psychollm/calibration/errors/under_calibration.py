@@ -38,6 +38,7 @@ from typing import Any
 
 import numpy as np
 
+from psychollm._base.replicate import generators
 from psychollm._base.types import FloatArray, IntArray, WordArray
 from psychollm.calibration.metric import Metric
 from psychollm.calibration.stated import StatedAnswers
@@ -116,8 +117,7 @@ def _simulated(
 
 
 def _uniforms(seeds: WordArray, n_units: int) -> FloatArray:
-    streams = (np.random.Generator(np.random.Philox(key=seed)) for seed in seeds)
-    return np.stack([stream.random(n_units) for stream in streams])
+    return np.stack([generator.random(n_units) for generator in generators(seeds)])
 
 
 def _calibrated(tally: Tally, uniforms: FloatArray) -> tuple[FloatArray, FloatArray]:

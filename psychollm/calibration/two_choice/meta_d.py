@@ -30,6 +30,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import OptionError
+from psychollm._base.replicate import generators
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState, WordArray
 from psychollm.calibration.two_choice.meta_d_fit import OUTPUTS, TYPE_1, Fits, fit_counts
@@ -441,8 +442,7 @@ def _resampled_tables(fits: Fits, options: Resampling) -> FloatArray:
 
     def task(seeds: WordArray) -> FloatArray:
         drawn = np.zeros((len(seeds), *cells.shape))
-        for row, seed in enumerate(seeds):
-            generator = np.random.Generator(np.random.Philox(key=seed))
+        for row, generator in enumerate(generators(seeds)):
             for model in np.flatnonzero(totals > 0):
                 drawn[row, model] = generator.multinomial(round(totals[model]), shares[model])
         return _refitted(drawn.reshape(len(seeds), *shape), fits)

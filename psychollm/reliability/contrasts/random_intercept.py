@@ -68,6 +68,7 @@ import numpy as np
 from scipy.special import fdtrc
 
 from psychollm._base.checks import check_generator
+from psychollm._base.replicate import generators
 from psychollm._base.types import FloatArray, IntArray, WordArray
 from psychollm.estimates.resampling import Resampling
 
@@ -357,8 +358,8 @@ def _noise(design: InterceptDesign, options: Resampling) -> _Noise:
     # workers.
     def task(seeds: WordArray) -> FloatArray:
         sums = np.zeros((len(seeds), groups + groups * k + 1))
-        for row, seed in enumerate(seeds):
-            normal = np.random.Generator(np.random.Philox(key=seed)).standard_normal
+        for row, generator in enumerate(generators(seeds)):
+            normal = generator.standard_normal
             sums[row, :groups] = normal(groups)
             error = normal(design.n)
             sums[row, groups + occupied] = np.add.reduceat(error, start)

@@ -55,6 +55,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from psychollm._base.errors import LabelError, OptionError
+from psychollm._base.replicate import generators
 from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels, listed, unit_labels
@@ -185,8 +186,7 @@ def stratified_counts(seeds: WordArray, kind: IntArray) -> FloatArray:
     """Resample questions within types, one resample per seed."""
     counts = np.zeros((len(seeds), kind.size))
     strata = [np.flatnonzero(kind == one) for one in range(kind.max() + 1)]
-    for row, seed in enumerate(seeds):
-        generator = np.random.Generator(np.random.Philox(key=seed))
+    for row, generator in enumerate(generators(seeds)):
         for own in strata:
             drawn = generator.integers(own.size, size=own.size)
             counts[row, own] = np.bincount(drawn, minlength=own.size)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from psychollm._base.replicate import replicate
+from psychollm._base.replicate import generators, replicate
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, WordArray
 from psychollm.estimates.estimate import Difference, paired_contrast
@@ -99,8 +99,7 @@ def permutation_of_questions(
 
     def task(seeds: WordArray) -> FloatArray:
         rows = []
-        for seed in seeds:
-            generator = np.random.Generator(np.random.Philox(key=seed))
+        for generator in generators(seeds):
             moved = grid.permuted(generator.permutation(grid.yes.shape[1]))
             rows.append(np.concatenate(scoring.headlines(moved, scoring.held_out(moved))))
         return np.array(rows)
