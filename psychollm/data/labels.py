@@ -93,14 +93,17 @@ def _check_labels(kind: str, labels: Labels) -> None:
                 msg = f"the label of {kind} number {position + 1} is missing ({label!r}): name it"
                 raise LabelError(msg)
     if len(unique) != len(labels):
-        try:
-            check_unique(kind, labels)
-        except LabelError as error:
-            if kind != "model":
-                raise
-            msg = f"{error.text.marked}{_PIVOT}"
-            raise LabelError(msg) from error
+        (check_rows if kind == "model" else check_unique)(kind, labels)
     check_letters(f"{kind} label", labels)
+
+
+def check_rows(kind: str, labels: Labels) -> None:
+    """Raise an error for repeated labels of rows, with a remedy if each row is one answer."""
+    try:
+        check_unique(kind, labels)
+    except LabelError as error:
+        msg = f"{error.text.marked}{_PIVOT}"
+        raise LabelError(msg) from error
 
 
 def check_letters(what: str, labels: Iterable[Any]) -> None:

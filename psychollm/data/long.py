@@ -1,7 +1,7 @@
 """Detection of the columns of long tables (one answer per row), and conversion to wide tables."""
 
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -17,6 +17,7 @@ from psychollm._base.frames import (
     RARER_CHOICES,
     RARER_SCORES,
     SCORES,
+    in_pandas,
     is_called,
     is_unnamed,
     long_table,
@@ -93,10 +94,12 @@ def is_long_frame(data: Any) -> bool:
     return tabular and is_long("auto", [*data.columns], Columns())
 
 
-def pivot_of(table: Table) -> str:
+def pivot_of(data: Any) -> str:
     """Return advice for an error message if a wide table seems to have one row per answer."""
-    # Such a table has numbered rows, one or more columns of labels that repeat, and numbers.
+    # Such a table has numbered rows, one or more columns of labels that repeat, and numbers. The
+    # rows of a frame may be a selection, so their numbers are not compared.
     kinds: dict[bool, list[Any]] = {True: [], False: []}
+    table = data if isinstance(data, Table) else _unread(in_pandas(data))
     for name, cells in zip(table.questions, table.values.T, strict=True):
         texts = [isinstance(cell, str) and not is_numeral(cell) for cell in cells.tolist()]
         if all(texts) and len(set(cells.tolist())) < len(texts):
@@ -111,6 +114,13 @@ def pivot_of(table: Table) -> str:
         f"if each row is one answer, pass table.pivot(index={index!r}, columns={column!r}, "
         f"values={values[-1]!r}) with the columns of models, questions and scores"
     )
+
+
+def _unread(data: Any) -> Table:
+    """Return the columns of a frame as a table with numbered rows; empty for other data."""
+    if not (hasattr(data, "iloc") and data.ndim == 2):
+        return Table(np.empty((0, 0)), (), ())
+    return Table(data.to_numpy(dtype=object), tuple(range(len(data))), tuple(data.columns))
 
 
 def _model_names(header: Sequence[Any]) -> list[Any]:
@@ -285,6 +295,8 @@ def spread(
 def spread_frame(data: Any, columns: Columns, *, argument: str) -> Table:
     """Convert a long DataFrame to models x questions, with columns named or detected."""
     frame = long_table(data, (), argument=argument, row="answer")
+    if columns.value is None and argument in frame.columns:  # confidence and correctness
+        columns = replace(columns, value=argument)
     found = long_columns(argument, list(frame.columns), columns)
     return spread(
         frame,

@@ -32,7 +32,7 @@ from psychollm._base.errors import (
 from psychollm._base.frames import MODELS, QUESTIONS, in_pandas, is_called, labelled
 from psychollm._base.types import AnyArray, BoolArray, CodeArray, FloatArray
 from psychollm._base.wording import parameter
-from psychollm.data.labels import Table, as_labels, index_of, order_of
+from psychollm.data.labels import Table, as_labels, check_rows, index_of, order_of
 from psychollm.data.long import Columns, is_long_frame, pivot_of, spread_frame
 
 
@@ -93,7 +93,27 @@ def one_model(data: Any, *, argument: str) -> Table:
     values = plain_array(data, argument)
     if values.ndim != 1:
         return as_table(values, argument=argument)
-    return as_table(values[None], questions=index_of(data), argument=argument)
+    questions = index_of(data)
+    if questions is not None:
+        _check_one_model(data, argument)
+        check_rows("question", questions)
+    return as_table(values[None], questions=questions, argument=argument)
+
+
+def _check_one_model(data: Any, argument: str) -> None:
+    """Raise an error if the index of a Series has a level with several models."""
+    levels = list(getattr(getattr(data, "index", None), "names", ()))
+    models = [level for level, name in enumerate(levels) if is_called(name, MODELS)]
+    if len(levels) != 2 or len(models) != 1:
+        return
+    level, other = models[0], 1 - models[0]
+    if data.index.get_level_values(level).nunique() > 1:
+        name = other if levels[other] is None else levels[other]
+        msg = (
+            f"{argument} is a Series with answers of several models (index {levels[level]!r}): "
+            f"pass a table with a row per model, {argument}.unstack({name!r})"
+        )
+        raise LabelError(msg)
 
 
 def values_like(table: Table, first: Any, *, argument: str) -> AnyArray:

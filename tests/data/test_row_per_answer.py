@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import psychollm as psy
-from psychollm._base.errors import CodeError, InputError
+from psychollm._base.errors import CodeError, InputError, LabelError, OptionError
 
 RIGHT = (np.random.default_rng(0).random((8, 40)) < 0.6).astype(int)
 LONG = pd.DataFrame(
@@ -83,3 +83,37 @@ def test_a_matrix_is_not_a_table_of_answers(function) -> None:
 def test_texts_are_not_a_data_frame() -> None:
     with pytest.raises(InputError, match="texts is a DataFrame: pass a list of questions"):
         psy.difficulty(LONG, LONG)
+
+
+STATED = LONG.assign(confidence=np.linspace(0.1, 0.9, len(LONG))).drop(columns="seconds")
+WIDE = {"index": "model", "columns": "question", "values": "confidence"}
+
+
+@pytest.mark.parametrize(
+    ("frame", "index"),
+    [(STATED, "model"), (STATED[::2], "model"), (STATED.rename(columns={"model": "m"}), "m")],
+)
+def test_one_frame_of_confidence_and_correctness_names_the_remedy(frame, index) -> None:
+    remedy = f"if each row is one answer, pass table.pivot(index='{index}', columns='question', "
+    with pytest.raises(OptionError, match="once for the confidence and once for") as told:
+        psy.calibration.calibration_panel(frame)
+    assert str(told.value).startswith(f"correctness is missing: {remedy}")
+    with pytest.raises(OptionError, match="pass a second table, or the result of scan_stated"):
+        psy.calibration.calibration_panel(STATED.pivot_table(**WIDE))
+
+
+def test_a_column_named_like_the_argument_holds_its_values() -> None:
+    wide = STATED.pivot_table(**WIDE), STATED.pivot_table(**WIDE | {"values": "correct"})
+    both = psy.calibration.brier(STATED, STATED, bootstrap=0)
+    np.testing.assert_allclose(both.value, psy.calibration.brier(*wide, bootstrap=0).value)
+
+
+def test_a_series_with_several_models_is_an_error() -> None:
+    indexed = STATED.set_index(["model", "question"])
+    pair = indexed["confidence"], indexed["correct"]
+    with pytest.raises(LabelError, match=r"'model'.*pass .* confidence.unstack\('question'\)"):
+        psy.calibration.brier(*pair)
+    with pytest.raises(LabelError, match=r"If each row is one answer, pass table\.pivot"):
+        psy.calibration.brier(*(one.droplevel("model") for one in pair))
+    one = [series.loc[["a"]] for series in pair]  # a single model
+    assert len(psy.calibration.brier(*one, bootstrap=0).labels) == 1

@@ -32,6 +32,7 @@ from psychollm.calibration.panels.panel_curves import PanelCurves, panel_curves
 from psychollm.calibration.stated import StatedAnswers, stated_answers
 from psychollm.calibration.stated_scan import StatedScan
 from psychollm.data.labels import Labels
+from psychollm.data.long import pivot_of
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Difference, Estimate, joined
 from psychollm.estimates.findings import Findings, Study
@@ -402,9 +403,9 @@ def calibration_panel(
     Parameters
     ----------
     confidence : Responses, DataFrame, DataArray, array_like (models, questions) or StatedScan
-        Stated probabilities of being correct, inside [0, 1]; yes/no answers are 1 and 0. A
-        `StatedScan` contains both confidence and correctness; a few of its models are processed at
-        a time.
+        Stated probabilities of being correct, inside [0, 1]; yes/no answers are 1 and 0. A vector
+        or Series holds the answers of one model, with one value per question. A `StatedScan`
+        contains both confidence and correctness; a few of its models are processed at a time.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         Correctness of the answers: 1 = correct, 0 = wrong. Questions
         with missing confidence or correctness are ignored.
@@ -491,7 +492,11 @@ def _answers(
             raise OptionError(msg)
         return confidence.grouped(clusters, weights)
     if correctness is None:
-        msg = "correctness is missing: pass a second table, or the result of scan_stated(...)"
+        long = pivot_of(confidence)
+        remedy = "pass a second table, or the result of scan_stated(...)"
+        if long:
+            remedy = f"{long}, once for the confidence and once for the correctness"
+        msg = f"correctness is missing: {remedy}"
         raise OptionError(msg)
     return stated_answers(confidence, correctness, clusters=clusters, weights=weights)
 
