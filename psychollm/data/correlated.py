@@ -9,6 +9,7 @@ from psychollm._base.types import Axis
 
 # A warning is given only with at least this ratio of rows to columns and this number of rows.
 _FAR, _MANY_ROWS = 3, 20
+_FACTORS = 10  # ratio of rows to columns from which factors of the rows are not counted
 
 
 def check_correlatable(table: Any, of: Axis, argument: str) -> None:
@@ -24,11 +25,30 @@ def check_correlatable(table: Any, of: Axis, argument: str) -> None:
     check_axis(table, of, argument)
 
 
+def is_tall(table: Any, of: Axis, times: float = _FAR) -> bool:
+    """Return whether the rows are to be correlated but far outnumber the columns."""
+    rows, columns = len(table.models), len(table.questions)
+    return of == "models" and rows >= times * columns and rows >= _MANY_ROWS
+
+
+def check_factor_axis(table: Any, of: Axis, argument: str) -> None:
+    """Raise an error if factors of many rows are to be counted from few columns."""
+    check_choice("of", of, Axis)
+    if is_tall(table, of, _FACTORS):
+        rows, columns = len(table.models), len(table.questions)
+        msg = (
+            f"{argument}: the factors of {rows:,} rows cannot be counted from {columns:,} "
+            'columns: pass of="questions" to count the factors of the columns, or the transposed '
+            "table if its rows are questions"
+        )
+        raise ShapeError(msg)
+
+
 def check_axis(table: Any, of: Axis, argument: str) -> None:
     """Warn if the rows are to be correlated but far outnumber the columns."""
     check_choice("of", of, Axis)
     rows, columns = len(table.models), len(table.questions)
-    if of == "models" and rows >= _FAR * columns and rows >= _MANY_ROWS:
+    if is_tall(table, of):
         msg = (
             f"{argument}: the {rows:,} rows are correlated over {columns:,} columns; pass "
             'of="questions" to correlate the columns'

@@ -18,6 +18,7 @@ from psychollm._base.types import (
     RandomState,
     WordArray,
 )
+from psychollm.data.correlated import check_correlatable, check_factor_axis, is_tall
 from psychollm.data.labels import Labels, listed
 from psychollm.data.responses import as_responses
 from psychollm.estimates.resampling import Bootstrap, Resampling
@@ -144,7 +145,9 @@ def ordered_design(
     check_choice("of", of, Axis)
     check_choice("empty_cells", empty_cells, EmptyCells)
     check_choice("missing", missing, Missing)
-    table = as_responses(data, of=of)
+    table = as_responses(data, argument="data")
+    check_factor_axis(table, of, "data")
+    check_correlatable(table, of, "data")
     raw, gaps, labels = table.codes, table.missing, table.models
     if of == "questions":
         raw, gaps, labels = raw.T, gaps.T, table.questions
@@ -156,7 +159,8 @@ def ordered_design(
         if np.unique(row[row >= 0]).size < 2
     ]
     if same:
-        msg = f"{of} {listed(same)} have one answer, or none: omit them"
+        other = ', or pass of="questions" to correlate the columns' * is_tall(table, of)
+        msg = f"{of} {listed(same)} have one answer, or none: omit them{other}"
         raise CodeError(msg)
     return OrderedDesign(
         codes=np.ascontiguousarray(codes),

@@ -161,7 +161,8 @@ def parallel_analysis(
     Raises
     ------
     CodeError, ShapeError
-        If a row has zero variance, or if there are fewer than two rows.
+        If a row has zero variance, if there are fewer than two rows, or if ``of="models"`` and
+        there are at least ten times as many models as questions.
 
     Notes
     -----

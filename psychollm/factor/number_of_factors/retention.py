@@ -178,7 +178,8 @@ def retention(
     Raises
     ------
     CodeError, ShapeError
-        If a row has zero variance, or if there are fewer than four rows.
+        If a row has zero variance, if there are fewer than four rows, or if ``of="models"`` and
+        there are at least ten times as many models as questions.
 
     Notes
     -----

@@ -25,7 +25,7 @@ from psychollm._base.errors import ShapeError, SparseError, ValidityWarning
 from psychollm._base.replicate import replicate
 from psychollm._base.types import Axis, EmptyCells, FloatArray, Missing, RandomState, WordArray
 from psychollm.correlation.tetrachoric import tetrachoric
-from psychollm.data.correlated import check_axis
+from psychollm.data.correlated import check_axis, check_factor_axis
 from psychollm.data.pair_counts import CountedAnswers, PairCounts, writable_counts
 from psychollm.data.responses import ResponsesLike, as_responses, turned
 from psychollm.estimates.null import Null
@@ -161,7 +161,8 @@ def dimensionality(
     Raises
     ------
     ShapeError
-        If answers of fewer than four models vary.
+        If answers of fewer than four models vary, or if ``of="models"`` and there are at least ten
+        times as many models as questions.
     CodeError
         If answers are not binary, or two models have no common questions on which both vary.
 
@@ -191,6 +192,7 @@ def dimensionality(
                 "a sparse one or a scan, or responses.dense()"
             )
             raise SparseError(msg)
+        check_factor_axis(table, of, "responses")
         check_axis(table, of, "responses")
         responses = turned(table, of, "responses")
     answers, excluded = _usable(CountedAnswers.of(responses), of)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import psychollm as psy
-from psychollm._base.errors import CodeError, OptionError, ShapeError
+from psychollm._base.errors import CodeError, OptionError, ShapeError, ValidityWarning
 from psychollm.factor.number_of_factors.parallel import parallel_analysis
 from psychollm.factor.number_of_factors.retention import retention
 
@@ -45,6 +45,23 @@ def test_what_is_planted_is_counted(m):
 def test_bad_input(function, data, options, error, message):
     with pytest.raises(error, match=message):
         function(data, **options)
+
+
+@pytest.mark.parametrize("function", [retention, parallel_analysis, psy.dimensionality])
+def test_a_table_with_many_more_rows_than_columns_names_the_remedy(function):
+    tall = np.random.default_rng(1).integers(0, 2, (300, 20))
+    remedy = r'300 rows .* from 20 columns: pass of="questions" .*, or the transposed table'
+    with pytest.raises(ShapeError, match=remedy):
+        function(tall, n_null=1)
+
+
+def test_constant_rows_of_a_tall_table_name_the_remedy():
+    tall = np.tile([[0, 1, 1, 0], [1, 1, 1, 1], [1, 0, 1, 0]], (8, 1))
+    with (
+        pytest.warns(ValidityWarning, match="data: the 24 rows are correlated over 4 columns"),
+        pytest.raises(CodeError, match='omit them, or pass of="questions" to correlate the col'),
+    ):
+        retention(tall)
 
 
 def test_takes_responses_with_gaps():
