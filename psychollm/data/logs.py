@@ -162,7 +162,8 @@ def read_logs(
     ValidityWarning
         If no question of a run has the same text as a question of another model.
     PsychollmWarning
-        If answers in different folders are counted as repeats of one model.
+        If answers in different folders are counted as repeats of one model and `repeats` is
+        omitted.
 
     Notes
     -----
@@ -178,7 +179,7 @@ def read_logs(
     array([[ 1.,  0.],
            [ 0., nan]])
     """
-    record = read_scores(
+    record = _record(
         paths,
         format=format,
         task=task,
@@ -194,7 +195,10 @@ def read_logs(
         errors=errors,
         unreadable=unreadable,
         progress=progress,
+        keep=(),
     )
+    if repeats is None:
+        warn_of_merged(record.frame)
     return imported(record, repeats=repeats, threshold=threshold, strict=strict)
 
 
@@ -297,6 +301,48 @@ def read_scores(
     >>> read_scores({"before": path, "after": path}).frame["model"].unique().tolist()
     ['before', 'after']
     """
+    record = _record(
+        paths,
+        format=format,
+        task=task,
+        scorer=scorer,
+        filter=filter,
+        no_answer=no_answer,
+        match=match,
+        columns=columns,
+        layout=layout,
+        labels=labels,
+        missing_values=missing_values,
+        score_map=score_map,
+        errors=errors,
+        unreadable=unreadable,
+        progress=progress,
+        keep=keep,
+    )
+    warn_of_merged(record.frame)
+    return record
+
+
+def _record(
+    paths: Paths,
+    *,
+    format: LogFormat | None,  # noqa: A002
+    task: str | Iterable[str] | None,
+    scorer: Scorer | None,
+    filter: str | None,  # noqa: A002
+    no_answer: NoAnswer | None,
+    match: Match,
+    columns: Mapping[str, str] | None,
+    layout: Layout,
+    labels: bool,
+    missing_values: MissingValues,
+    score_map: Mapping[str, float] | None,
+    errors: Errors,
+    unreadable: Unreadable,
+    progress: bool,
+    keep: Sequence[str],
+) -> ScoreLog:
+    """Read logs as `read_scores` does, without the warning about merged folders."""
     check_choice("match", match, Match)
     if no_answer is not None:
         check_choice("no_answer", no_answer, NoAnswer)
@@ -405,7 +451,6 @@ def _frame(
     if absent := [name for name in keep if (frame[name] == "").all()]:
         msg = f"{parameter('keep', absent[0])}: {chosen[0][0].source} has no such column or field"
         raise LabelError(msg)
-    warn_of_merged(frame)
     return frame, n_apart
 
 
