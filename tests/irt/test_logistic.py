@@ -1,6 +1,7 @@
 """Differential functioning by logistic regression."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -36,7 +37,18 @@ def test_uniform_and_nonuniform_functioning_are_told_apart(simulated):
     assert result.groups == ("old", "new")
     assert result.rounds >= 2
     assert "2 of 10 tested items function differently" in result.summary()
+    assert "(3: " in result.summary()
+    assert "ETS class C" in result.summary()
+    assert "Sizes refer to the change in R squared (Jodoin and Gierl, 2001)" in result.summary()
     assert result.to_frame()["size"][0] == "negligible"
+    assert result.to_frame()["ets"][[0, 3]].tolist() == ["A", "C"]
+
+
+def test_ets_classes_depend_on_the_log_odds(simulated):
+    z, groups, rng = two_groups(simulated, 5)
+    result = differential_functioning(rng.random(z.shape) < 1 / (1 + np.exp(-z)), groups)
+    sizes = np.array([0.42, -0.42, 0.43, -0.63, 0.64, -2.0, np.nan])
+    assert replace(result, log_odds=sizes).ets == ("A", "A", "B", "B", "C", "C", "")
 
 
 def test_printed_flags_are_words_and_p_values_have_three_decimals(simulated):
@@ -46,7 +58,7 @@ def test_printed_flags_are_words_and_p_values_have_three_decimals(simulated):
     answers[:800, 7] = np.nan
     lines = str(differential_functioning(answers, groups)).split("\n")
     header, *rows = lines[next(n for n, line in enumerate(lines) if line.startswith("item ")) :]
-    rows = [re.split(" {2,}", row.strip()) for row in rows if not row.startswith("*")]
+    rows = [re.split(" {2,}", row.strip()) for row in rows if not row.startswith(("*", "..."))]
     columns = re.split(" {2,}", header.strip())
     flags = {row[0]: row[columns.index("flagged")] for row in rows}
     assert (flags["3"], flags["5"], flags["7"]) == ("yes", "no", "–")

@@ -21,7 +21,11 @@ reject too often. The variance in score tests includes the sampling error of mea
 reliabilities. The standard error of coefficient alpha is
 (1 - alpha) sqrt(2 k / ((k - 1) (n - 1))), with k items and n respondents (van Zyl, Neudecker &
 Nel, 2000). p-values are adjusted over items. The effect size is the change in Nagelkerke's R
-squared. The effect is negligible below 0.035, and large above 0.07 (Jodoin & Gierl, 2001).
+squared. The effect is negligible below 0.035, and large from 0.07 (Jodoin & Gierl, 2001). ETS
+classifies items by the absolute log odds instead: A below 0.43, C from 0.64, and B between them,
+which correspond to 1 and 1.5 on the delta scale (Zieky, 1993). ETS also requires significance; the
+classes here depend on the size of the log odds only. The two rules may disagree: the change in R
+squared also depends on how well the score predicts the answers.
 `differential_items` uses item response models, and allows more than two groups or answer
 categories.
 
@@ -34,6 +38,9 @@ https://doi.org/10.1111/j.1745-3984.1990.tb00754.x
 Jodoin, M. G., & Gierl, M. J. (2001). Evaluating type I error and power rates using an effect size
 measure with the logistic regression procedure for DIF detection. Applied Measurement in
 Education, 14(4), 329-349.
+
+Zieky, M. (1993). Practical questions in the use of DIF statistics in test development. In P. W.
+Holland & H. Wainer (Eds.), Differential item functioning (pp. 337-347). Erlbaum.
 
 Shealy, R., & Stout, W. (1993). A model-based standardization approach that separates true bias/DIF
 from group ability differences and detects test bias/DTF as well as item bias/DIF. Psychometrika,
@@ -69,6 +76,7 @@ LEAST = 0.05  # lower limit of a score's reliability
 SINGULAR = 1e-6  # smallest information for which a test or shift is defined
 ROUNDS = 10
 NEGLIGIBLE, LARGE = 0.035, 0.07
+ETS_DELTA, ETS_B, ETS_C = -2.35, 1.0, 1.5  # units of delta per log odds; bounds of the classes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -92,7 +100,8 @@ class DifferentialFunctioning(Result):
     flagged : ndarray of shape (items,)
         1 if the adjusted p-value is at most `alpha`, 0 if not, NaN if not tested.
     size : tuple of str
-        Size of the effect: "negligible", "moderate" or "large"; "" if not tested.
+        Size of `effect`, according to Jodoin and Gierl (2001): "negligible", "moderate" or
+        "large"; "" if not tested.
     groups : tuple
         Labels of the reference group and of the other group.
     rounds : int
@@ -132,17 +141,33 @@ class DifferentialFunctioning(Result):
         "effect",
         "flagged",
         "size",
+        "ets",
         "reason=reasons",
     )
 
+    @property
+    def ets(self) -> tuple[str, ...]:
+        """ETS class of the absolute log odds: "A" (small), "B" or "C" (large); "" if undefined."""
+        deltas = np.abs(ETS_DELTA * self.log_odds)
+        return tuple(
+            "" if np.isnan(delta) else "ABC"[int(delta >= ETS_B) + int(delta >= ETS_C)]
+            for delta in deltas.tolist()
+        )
+
     def summary(self) -> str:
-        """Describe how many items function differently, in one sentence."""
-        named = [str(self.labels[j]) for j in np.flatnonzero(self.flagged == 1.0)]
+        """Describe how many items function differently, and the rules for the size of effects."""
+        flagged = np.flatnonzero(self.flagged == 1.0)
         tested = int(np.isfinite(self.p_value).sum())
-        shown = f" ({', '.join(named[:3])}{', ...' if len(named) > 3 else ''})" if named else ""
+        named = [
+            f"{self.labels[j]}: {self.size[j]}{self.ets[j] and f', ETS class {self.ets[j]}'}"
+            for j in flagged[:3]
+        ]
+        shown = f" ({'; '.join(named)}{'; ...' if flagged.size > 3 else ''})" if named else ""
         return (
-            f"{len(named)} of {tested} tested items function differently for {self.groups[1]!r} "
-            f"than for {self.groups[0]!r} at equal score{shown}."
+            f"{flagged.size} of {tested} tested items function differently for "
+            f"{self.groups[1]!r} than for {self.groups[0]!r} at equal score{shown}.\n"
+            "Sizes refer to the change in R squared (Jodoin and Gierl, 2001), ETS classes to the "
+            "log odds."
         )
 
 
