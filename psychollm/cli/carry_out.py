@@ -166,11 +166,15 @@ def _markdown(found: Found) -> str:
 
 def tell(command: Analysis, found: Found) -> None:
     """Print the result, and the location of the files."""
+    from psychollm.estimates.findings import MORE
+
     folder = command.folder
     words = [*filter(None, (found.remark, found.summary))]
     if folder is not None:
         page = command.with_page and found.page is not None
         words += [f"\nReport: {folder / 'report.html'}" if page else "", f"Tables: {folder}"]
+    elif MORE in found.summary and found.page is not None:
+        words.append("--out DIR writes the report.")
     if command.in_markdown:
         print(_markdown(found))
     else:

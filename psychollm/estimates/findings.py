@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 WIDTH = 96
 MAX_LINES = 24  # number of lines of a printed summary
 VERDICT = "verdict"
+MORE = "more in the report"  # end of a shortened list
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,8 +172,9 @@ class Findings:
         ----------
         max_lines : int, optional
             Maximum number of lines. If the text is longer than the maximum, rows of the longest
-            list are omitted one after another, and the number of omitted rows is printed instead.
-            At least one row of each list remains. By default, all rows are printed.
+            list are omitted one after another, and the number of omitted rows is printed instead,
+            with a reference to the report. At least one row of each list remains. By default, all
+            rows are printed.
         """
         items = list(self.items)
         kept = [len(one.rows) for one in items]
@@ -185,7 +187,7 @@ class Findings:
                 break
             at = sizes.index(max(sizes))
             kept[at], rows = rest[at], self.items[at].rows
-            more = f"and {len(rows) - rest[at]} more"
+            more = f"and {len(rows) - rest[at]} {MORE}"
             items[at] = replace(items[at], rows=(*rows[: rest[at]], more))
         return self._text(items)
 

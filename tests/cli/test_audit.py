@@ -1,6 +1,7 @@
 """``psychollm audit``: tables of choices and keys in, what to look at out."""
 
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -26,6 +27,9 @@ def test_a_page_to_go_through_worst_first(call, tables, tmp_path: Path) -> None:
     assert found.returncode == 0, found.stderr
     assert found.stderr == ""
     assert "14 models, 200 questions." in found.stdout
+    assert re.search(r"and \d+ more in the report\n", found.stdout)
+    assert f"Report: {Path('here') / 'report.html'}" in found.stdout
+    assert call("audit", *tables).stdout.endswith("\n--out DIR writes the report.\n")
     folder = tmp_path / "here"
     names = {path.name for path in folder.iterdir()}
     assert names == {"questions.csv", "report.html", "results.json"}

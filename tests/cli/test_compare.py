@@ -154,6 +154,20 @@ def test_runs_without_names_are_said_to_be_repeats(call, tmp_path: Path) -> None
     assert "name them: before=PATH after=PATH" in error
 
 
+def test_attempts_of_one_agent_name_the_option(call, tmp_path: Path) -> None:
+    rows = [f"agent,t{k},{n},{(k + n) % 2}\n" for k in range(12) for n in range(4)]
+    (tmp_path / "tries.csv").write_text("model,task,attempt,score\n" + "".join(rows))
+    found = call("compare", "tries.csv")
+    assert found.returncode == 2
+    assert "for success in several attempts, use --attempts 1,4" in found.stderr
+    assert call("compare", "tries.csv", "--attempts", "1,4").returncode == 0
+    (tmp_path / "once.csv").write_text("model,task,score\nagent,a,1\nagent,b,0\n")
+    assert "attempts" not in call("compare", "once.csv").stderr
+    other = [row.replace("agent", "other") for row in rows]
+    (tmp_path / "two.csv").write_text("model,task,attempt,score\n" + "".join([*rows, *other]))
+    assert "attempts" not in call("compare", "two.csv").stderr
+
+
 def test_files_of_ids_and_scores_are_models(call, tmp_path: Path) -> None:
     for name, share in (("a", 0.3), ("b", 0.8)):
         right = np.random.default_rng(1).random(80) < share

@@ -71,14 +71,14 @@ def test_long_lists_are_cut_and_counted() -> None:
     found = Findings(items=(long, short), head="Nine models.")
     assert found.text(max_lines=15) == found.text()
     lines = found.text(max_lines=14).splitlines()
-    assert lines[7:10] == ["  model 5", "  model 6", "  and 2 more"]
+    assert lines[7:10] == ["  model 5", "  model 6", "  and 2 more in the report"]
     assert len(lines) == 14
     assert found.text(max_lines=2).splitlines() == [
         "Nine models.",
         "Which?",
         "  model 0",
-        "  and 8 more",
+        "  and 8 more in the report",
         "Why?",
         "  a",
-        "  and 2 more",
+        "  and 2 more in the report",
     ]

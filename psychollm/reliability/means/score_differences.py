@@ -351,15 +351,19 @@ def _mcnemar(b: FloatArray, c: FloatArray) -> McNemar:
     return McNemar(np.asarray(chi2), np.asarray(chdtrc(1, chi2)), exact)
 
 
+def one_only(model: Hashable) -> str:
+    """Return the error message about scores of a single model."""
+    return (
+        f"scores holds one model only ({model!r}): a comparison needs two; if logs hold two runs "
+        f"of one model, {naming_advice()}"
+    )
+
+
 def _places(
     pairs: Sequence[tuple[Hashable, Hashable]] | None, models: Labels
 ) -> tuple[IntArray, IntArray]:
     if len(models) < 2:
-        msg = (
-            f"scores holds one model only ({models[0]!r}): a comparison needs two; if logs hold "
-            f"two runs of one model, {naming_advice()}"
-        )
-        raise ShapeError(msg)
+        raise ShapeError(one_only(models[0]))
     if pairs is None:
         first, second = np.triu_indices(len(models), 1)
         return first, second

@@ -14,10 +14,12 @@ from scipy.special import stdtr
 
 from psychollm._base.numbers import number, percent, significant
 from psychollm._base.types import FloatArray
-from psychollm.estimates.sample_size import detectable, units_needed
+from psychollm.estimates.sample_size import about, detectable, units_needed
 from psychollm.reliability.means.repeated_scores import are_shares
 from psychollm.reliability.means.score_differences import ScoreDifferences
 from psychollm.studies.comparison.ranks import enough
+
+MANY = 1e6  # larger numbers of questions are not printed
 
 
 def _alpha(pairs: ScoreDifferences) -> FloatArray:
@@ -41,15 +43,16 @@ def needed_of(
     )
 
 
-def power_in_words(result: Any) -> str:
-    """Describe which differences can be detected and which can be excluded."""
+def power_in_words(result: Any, smallest: float) -> str:
+    """Describe which differences can be detected or excluded, and the questions for `smallest`."""
     shares = are_shares(result.score.value[result.score.defined])
     known = enough(result.differences)
+    required = _questions(result, smallest, shares=shares)
     detected, excluded = (
         _sizes(one[known], shares=shares) for one in (result.detectable, result.excludable)
     )
     if not detected:
-        return "None: there are too few questions."
+        return f"None: there are too few questions.{required}"
     depending = ", depending on the pair" if " to " in detected else ""
     rest = (
         f" If two models are equal, there is a probability of {percent(result.power)} that the "
@@ -60,8 +63,22 @@ def power_in_words(result: Any) -> str:
     )
     return (
         "The smallest true difference that is detected with a power of "
-        f"{percent(result.power)} is {detected}{depending}.{rest}"
+        f"{percent(result.power)} is {detected}{depending}.{required}{rest}"
     )
+
+
+def _questions(result: Any, smallest: float, *, shares: bool) -> str:
+    """Return how many questions the smallest difference of interest needs; "" if undefined."""
+    pairs = result.differences
+    found = needed_of(pairs, smallest, result.power)[enough(pairs)]
+    found = found[found < MANY]
+    if not found.size:
+        return ""
+    low, high = about(found.min()), about(found.max())
+    needed = low if low == high else f"{low} to {high.removeprefix('about ')}"
+    points = 100.0 * smallest
+    size = f"{points:g} point{'s' * (points != 1.0)}" if shares else f"{smallest:g}"
+    return f" Detecting a true difference of {size} takes {needed} questions."
 
 
 def _sizes(values: FloatArray, *, shares: bool) -> str:

@@ -37,12 +37,13 @@ import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction, check_share
-from psychollm._base.errors import LabelError
+from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.numbers import count, percent, with_interval
 from psychollm._base.result import Result, drawn_by
 from psychollm._base.shown import one_line
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm._base.typeset import markdown_text
+from psychollm._base.wording import parameter
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.connected import connected
 from psychollm.data.labels import Labels, Table, listed, unit_labels
@@ -76,8 +77,13 @@ from psychollm.reliability.means.repeated_scores import (
     means_of,
     span_of,
 )
-from psychollm.reliability.means.score_differences import ScoreDifferences, score_differences
+from psychollm.reliability.means.score_differences import (
+    ScoreDifferences,
+    one_only,
+    score_differences,
+)
 from psychollm.studies.comparison.planning import (
+    MANY,
     detectable_of,
     needed_of,
     power_in_words,
@@ -93,7 +99,6 @@ if TYPE_CHECKING:
 _PLANNED = ("detectable", "excludable", "needed")
 _SHOWN = 3  # maximum number of pairs in the summary, which then fits in 24 lines
 _ROWS = 8  # maximum number of models in the summary
-_MANY = 1e6  # larger sample sizes are not printed
 _ROUNDING = 1e-12
 
 
@@ -247,7 +252,7 @@ class Comparison(Study, Result):
             Finding(
                 key="power",
                 question="Which differences can these questions detect?",
-                statement=power_in_words(self),
+                statement=power_in_words(self, least),
                 numbers={name: getattr(self, name) for name in _PLANNED},
             ),
         )
@@ -392,8 +397,8 @@ class Comparison(Study, Result):
         if judged.outcomes[row] is not Outcome.OPEN:
             return text
         fewer = self.to_exclude(smallest)[row]
-        required = [f"{about(found)} to detect this difference"] if found < _MANY else []
-        if fewer < _MANY:
+        required = [f"{about(found)} to detect this difference"] if found < MANY else []
+        if fewer < MANY:
             required.append(f"{about(fewer)} to show equivalence (±{smallest:g})")
         return f"{text}; questions needed: {', '.join(required)}" if required else text
 
@@ -469,12 +474,20 @@ def compare(
       1 minus 2: +0.015 [-0.070, +0.100]; questions needed: about 23,000 to detect this difference,
         about 2,700 to show equivalence (±0.05)
     Which differences can these questions detect? The smallest true difference that is detected
-      with a power of 80 % is 10.0 to 11.5 points, depending on the pair. If two models are equal,
-      there is a probability of 80 % that the interval of their difference excludes all differences
+      with a power of 80 % is 10.0 to 11.5 points, depending on the pair. Detecting a true
+      difference of 5 points takes about 1,600 to 2,100 questions. If two models are equal, there
+      is a probability of 80 % that the interval of their difference excludes all differences
       larger than a limit; the limit is 11.3 to 13.1 points, depending on the pair.
     """
     check_fraction("power", power, low=1.0 - check_fraction("level", level))
     answers = answers_of(scores)
+    if len(answers.models) == 1 and (tries := int(answers.present.sum(axis=2).max())) > 1:
+        remedy = parameter(
+            "attempts", python="psy.attempts(scores)", command=f"{{}} 1,{tries}",
+            without="psychollm compare --attempts",
+        )  # fmt: skip
+        msg = f"{one_only(answers.models[0])}; for success in several attempts, use {remedy}"
+        raise ShapeError(msg)
     table = _means(answers, tasks)
     differences = score_differences(
         table, clusters=clusters, tasks=tasks, adjustment="max_t", level=level, n_draws=n_draws,

@@ -26,7 +26,7 @@ from psychollm.data.labels import Labels, Table, numbered, unit_labels
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.comparisons import Comparisons, compare_all
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Finding, Findings, Study
+from psychollm.estimates.findings import Finding, Findings, Study, further
 from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap
@@ -109,7 +109,8 @@ class Grouped(Study, Result):
         told = [row for row, metric in enumerate(self.differences.metric) if metric in _TOLD]
         told = told or list(range(len(self.differences.metric)))
         told.sort(key=lambda row: np.nan_to_num(self.differences.p_value[row], nan=2.0))
-        more = [f"and {count(len(told) - _SHOWN)} more"] if len(told) > _SHOWN else []
+        left = len(told) - _SHOWN
+        more = [further(left, "differences")] if left > 0 else []
         what = "each model's differences"
         what = what if self.of == "questions" else "differences in the mean over the models"
         items = (

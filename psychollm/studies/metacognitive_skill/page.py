@@ -97,14 +97,23 @@ LAYOUT = Layout(
 
 def _abstention_intervals(study: "AbstentionSkill") -> str:
     """Return the methods of the intervals of proportions, F1 and phi in words."""
-    overall, words = study.overall, []
+    overall = study.overall
     methods = {"proportions": overall.recall, "F1": overall.f1, "phi": overall.phi}
+    robust, rest = [], []
     for name, one in methods.items():
         kind, _, scale = one.method.partition(", ")
-        how = "cluster-robust (sandwich) standard errors"
-        how = how if kind == "sandwich" else f"the {escape(kind)} method"
-        words.append(how + f" on the {escape(scale)} scale" * bool(scale) + f" for {name}")
-    return f"Intervals use {sentence_list(words)}."
+        what = f"{name} (as {escape(scale)})" if scale not in {"", "proportion"} else name
+        if kind == "sandwich":
+            robust.append(what)
+        else:
+            rest.append(f"Intervals of {what} use the {escape(kind)} method.")
+    if robust:
+        rest.insert(
+            0,
+            f"Intervals of {sentence_list(robust)} use cluster-robust standard errors, which "
+            "allow for dependent answers within a cluster.",
+        )
+    return " ".join(rest)
 
 
 def _abstention_verdict(

@@ -261,7 +261,7 @@ def _profile(study: MetacognitiveSkill, row: int) -> str:
     if bits.defined[row]:
         parts.append(f"has a diversity of {bits.text(row)} bits")
     if repeats.defined[row]:
-        parts.append(f"repeats earlier checks in a proportion of {repeats.text(row)} of checks")
+        parts.append(f"proportion of checks that repeat an earlier one: {repeats.text(row)}")
     return "; ".join(parts)
 
 

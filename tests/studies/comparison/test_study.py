@@ -1,5 +1,7 @@
 """Comparisons of models: against statsmodels, an independent bootstrap and the definition."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,10 +13,11 @@ import psychollm as psy
 from psychollm._base.errors import LabelError, OptionError, ShapeError, ValidityWarning
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.sample_size import about
-from psychollm.estimates.verdict import Outcome, Verdicts, judged_pairs
+from psychollm.estimates.verdict import Outcome, SmallestEffects, Verdicts, judged_pairs
 from psychollm.irt.fit import fit_irt
 from psychollm.reliability.means.clustered import mean_score
 from psychollm.reliability.means.repeated_scores import RepeatedScores
+from psychollm.studies.comparison.planning import needed_of
 from psychollm.studies.comparison.study import compare
 
 
@@ -199,6 +202,15 @@ def test_absence_takes_more_questions_than_an_effect(right) -> None:
     assert found.excludable[row] > found.detectable[row]
     printed = " ".join(found.summary().split())
     assert f"{about(needed)} to show equivalence (±0.05)" in printed
+
+
+def test_the_smallest_difference_of_interest_has_a_number_of_questions(right) -> None:
+    found = compare(right, rng=1)
+    for share, size in ((0.03, "3 points"), (0.01, "1 point")):
+        text = found.findings(smallest=SmallestEffects(share=share))["power"].statement
+        number = re.search(f"true difference of {size} takes about ([0-9,]+)", text)
+        least = needed_of(found.differences, share, 0.8).min()
+        assert float(number[1].replace(",", "")) == pytest.approx(least, rel=0.05)
 
 
 def test_equal_scores_need_no_number_of_questions() -> None:
