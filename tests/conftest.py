@@ -21,6 +21,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 load_profile()
 
+# Modules, tests and syntax trees are much and hold no garbage: it is looked for less often.
+gc.set_threshold(50_000)
+
 ROOT = Path(__file__).resolve().parents[1]
 
 # Files that share what is dear to set up, for one process to run: workers in other processes;

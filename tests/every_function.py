@@ -16,7 +16,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 import psychollm as psy
+from psychollm.data.responses import Responses
 
 # What draws nothing to learn from, or asks models: their functions have tests of their own.
 _ROOMS = sorted(set(psy._SUBMODULES) - {"errors", "plots", "reports", "collect", "integrations"})
@@ -25,6 +28,25 @@ _ROOMS = sorted(set(psy._SUBMODULES) - {"errors", "plots", "reports", "collect",
 _QUICK = {"bootstrap": 25, "n_null": 19, "n_draws": 200, "rng": 0}
 _QUICKER: dict[str, dict[str, Any]] = {
     "bayesian_2pl": {"n_draws": 100},
+    "irt.bootstrap_fit": {"n_null": 9},
+    "irt.shuffle_null": {"n_null": 9},
+    "irt.slope_null": {"n_null": 9},
+    "predict_answers": {"n_folds": 2},
+    "steering_match": {"n_splits": 2, "steps": 2},
+    "studies.fit_gate": {"n_folds": 2},
+}
+# So are few rows or columns, where many take long.
+_FEWER: dict[str, dict[str, Any]] = {
+    "irt.fit_factors": {"responses": np.s_[:, :60]},
+    "irt.fit_multidimensional": {"responses": np.s_[:200]},
+    "predict_answers": {"responses": np.s_[:, :24]},
+    "question_audit": {"choices": np.s_[:100], "key": np.s_[:100]},
+    "retention": {"data": np.s_[:, :100]},
+    "steering_match": {"targets": np.s_[:6]},
+    "stitch_benchmarks": {"scores": np.s_[:12]},
+    "studies.private_signal": dict.fromkeys(
+        ("confidence", "correctness", "loadings", "thresholds"), np.s_[:3]
+    ),
 }
 
 # Their examples need a language model, or a sampler that only an extra brings.
@@ -70,7 +92,7 @@ def open_parameters(name: str) -> list[str]:
 
 
 def example_call(name: str) -> dict[str, Any]:
-    """Return the arguments by name: a copy of those in the docstring, with few draws.
+    """Return the arguments by name: a copy of those in the docstring, made quick.
 
     Raises
     ------
@@ -92,9 +114,15 @@ def _example_call(name: str) -> dict[str, Any]:
             known = inspect.signature(function).parameters
             quick = {key: value for key, value in _QUICK.items() if key in known}
             quick = {key: value for key, value in quick.items() if arguments.get(key, 1) != 0}
-            return {**arguments, **quick, **_QUICKER.get(name, {})}
+            few = {key: _cut(arguments[key], at) for key, at in _FEWER.get(name, {}).items()}
+            return {**arguments, **few, **quick, **_QUICKER.get(name, {})}
     msg = f"no example in the docstring of {name} calls it"
     raise LookupError(msg)
+
+
+def _cut(table: Any, at: Any) -> Any:
+    """Return some rows or columns of a table, or some models of responses."""
+    return table.select(models=table.models[at]) if isinstance(table, Responses) else table[at]
 
 
 def _first_call(
