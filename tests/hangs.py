@@ -9,15 +9,15 @@ CPU_SECONDS = 120.0  # a hundred times what the slowest of these tests takes
 
 
 @contextmanager
-def ends() -> Iterator[None]:
+def ends(seconds: float = CPU_SECONDS) -> Iterator[None]:
     """Fail where the block has used CPU time without end."""
 
     def stop(*_: Any) -> None:
-        msg = f"this has not ended within {CPU_SECONDS:.0f} s of CPU time"
+        msg = f"this has not ended within {seconds:.0f} s of CPU time"
         raise AssertionError(msg)
 
     before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, CPU_SECONDS)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
     finally:

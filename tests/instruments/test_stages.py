@@ -1,6 +1,7 @@
 """Second stages: what they ask, of whom, about what, and that replies alone decide it."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -290,9 +291,10 @@ def test_the_first_questions_are_coded_whoever_answered() -> None:
 # All of them ---------------------------------------------------------------------------------
 
 
-def everything(rng: np.random.Generator) -> list[Replied]:
-    """Return replies of two models to many instruments, some missing."""
-    prompts = [
+@cache
+def many_prompts() -> tuple[Prompt, ...]:
+    """Return the first prompts of many instruments."""
+    return (
         *SelfPrediction(questions=SUMS).prompts(),
         *Abstention(n_pairs=1).prompts(),
         *SemanticSampling(SUMS[:2], n_samples=3, form="reasoning").prompts(),
@@ -300,13 +302,17 @@ def everything(rng: np.random.Generator) -> list[Replied]:
         *Scaffold(questions=SUMS).prompts(),
         *SelfEfficacy(n_repeats=1).prompts(),
         *RuleWorld(n=4).prompts(),
-    ]
+    )
+
+
+def everything(rng: np.random.Generator) -> list[Replied]:
+    """Return replies of two models to many instruments, some missing."""
     says = ("Answer: 3", "59", "Let me check.\nAnswer: 2", "<think>Hm.</think>Answer: 5", "B")
 
     def draw(prompt: Prompt) -> str | None:
         return None if rng.random() < 0.2 else says[rng.integers(len(says))]
 
-    return [one for model in "ab" for one in put(prompts, draw, model)]
+    return [one for model in "ab" for one in put(many_prompts(), draw, model)]
 
 
 OPTIONS = {"revision": {"of": "revision"}, "scaffold": {"of": "revision"}}
@@ -336,10 +342,10 @@ def test_prompts_of_a_stage_tell_so_and_survive_writing(name: str) -> None:
 
 @pytest.mark.parametrize("name", STAGES)
 def test_no_replies_ask_for_more_than_is_foretold(name: str) -> None:
+    stage, options = STAGES[name], OPTIONS.get(name, {})
+    most = stage.most(many_prompts(), options)
     for seed in range(4):
         said = [one for one in everything(np.random.default_rng(seed)) if one.model == "a"]
-        stage, options = STAGES[name], OPTIONS.get(name, {})
-        most = stage.most([one.prompt for one in said], options)
         made = stage.make(said, **options)
         assert 0 < len(made) <= len(most)
         assert length(made) <= length(most)

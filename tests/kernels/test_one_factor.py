@@ -116,7 +116,7 @@ def test_one_factor_is_rejected_at_the_nominal_rate(loading, missing):
         yes = simulate(np.full(10, loading), thresholds, 200, seed)
         answered = rng.random(yes.shape) >= missing if missing else None
         yes = yes if answered is None else yes & answered
-        rejected += p_value(yes, 39, seed, answered) <= 0.05
+        rejected += p_value(yes, 19, seed, answered) <= 0.05
     assert rejected <= 21
 
 

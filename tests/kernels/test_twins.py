@@ -101,16 +101,22 @@ def imported(path):
 
 
 @cache
+def of_library(path):
+    """The files of the library that a file imports directly."""
+    names = [name.split(".") for name in imported(path) if name.startswith("psychollm.")]
+    places = [ROOT.joinpath(*name) for name in names]
+    files = {file for one in places for file in (one.with_suffix(".py"), one / "__init__.py")}
+    return {file for file in files if file.exists()}
+
+
+@cache
 def reached(path):
-    """All modules of the library that a file imports, directly or not."""
+    """All files of the library that a file imports, directly or not."""
     seen, ahead = set(), [path]
     while ahead:
-        for name in imported(ahead.pop()):
-            where = ROOT.joinpath(*name.split("."))
-            for file in (where.with_suffix(".py"), where / "__init__.py"):
-                if name.startswith("psychollm.") and file.exists() and file not in seen:
-                    seen.add(file)
-                    ahead.append(file)
+        new = of_library(ahead.pop()) - seen
+        seen |= new
+        ahead.extend(new)
     return seen
 
 

@@ -9,22 +9,28 @@ PHI = np.exp(-0.5 * U**2) / np.sqrt(2.0 * np.pi) * (U[1] - U[0])
 
 def log_binomial(eta, hits, n):
     """Return the logarithm of a binomial probability but for its coefficient."""
-    return -hits * np.logaddexp(0.0, -eta) - (n - hits) * np.logaddexp(0.0, eta)
+    return hits * eta - n * np.logaddexp(0.0, eta)
+
+
+def cells(level, hits, n, sd, interaction=0.0):
+    """Return the log likelihood of each model's answers to a question at each ease of the grid."""
+    eta = level[:, None] + sd * U
+    if interaction == 0.0:
+        return log_binomial(eta, hits[:, None], n[:, None])
+    w = U[:: 20 if interaction < 2.0 else 6]
+    weight = np.exp(-0.5 * w**2) / np.exp(-0.5 * w**2).sum()
+    inner = log_binomial(eta[..., None] + interaction * w, hits[:, None, None], n[:, None, None])
+    return np.log(np.exp(inner) @ weight)
+
+
+def over_ease(cells):
+    """Return the log likelihood of a question from those of its cells at each ease."""
+    return float(np.log(np.exp(cells.sum(axis=0)) @ PHI))
 
 
 def question(level, hits, n, sd, interaction=0.0):
     """Return the log likelihood of one question, ease and interactions integrated out."""
-    eta = level[:, None] + sd * U
-    if interaction == 0.0:
-        cells = log_binomial(eta, hits[:, None], n[:, None])
-    else:
-        w = U[:: 20 if interaction < 2.0 else 6]
-        weight = np.exp(-0.5 * w**2) / np.exp(-0.5 * w**2).sum()
-        inner = log_binomial(
-            eta[..., None] + interaction * w, hits[:, None, None], n[:, None, None]
-        )
-        cells = np.log(np.exp(inner) @ weight)
-    return float(np.log(np.exp(cells.sum(axis=0)) @ PHI))
+    return over_ease(cells(level, hits, n, sd, interaction))
 
 
 def laplace(hits, n, effects, sd):

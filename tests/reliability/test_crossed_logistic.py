@@ -21,7 +21,13 @@ from psychollm.reliability.components.logistic_effects import averaged, parts_of
 from psychollm.reliability.components.logistic_posterior import first_guess
 from psychollm.reliability.means.repeated_scores import RepeatedScores
 from psychollm.studies.evaluation_card.study import evaluation_card
-from tests.oracles.logistic_questions_slow import laplace, log_binomial, question
+from tests.oracles.logistic_questions_slow import (
+    cells,
+    laplace,
+    log_binomial,
+    over_ease,
+    question,
+)
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "crossed_logistic"
 LME4 = json.loads((GOLDEN / "lme4.json").read_text(encoding="utf-8"))
@@ -71,17 +77,24 @@ def test_integrals_of_questions(answers: int, interaction: float, sd: float) -> 
     counts, grid = (one.hits, one.n, one.kind), (table.values, -table.reach, table.step)
     question_integrals(level, counts, grid, sd, z, 0, (value, score, weight, columns))
 
-    def slow(at):
-        return [question(at, k, n, sd, interaction) for k, n in zip(one.hits, one.n, strict=True)]
+    # Cells of all models at their level and a step to either side, for all that is compared.
+    known = [
+        np.stack([cells(level + step, k, n, sd, interaction) for step in (0.0, 1e-3, -1e-3)])
+        for k, n in zip(one.hits, one.n, strict=True)
+    ]
 
-    np.testing.assert_allclose(value, slow(level), atol=3e-6)
-    step = 1e-3 * np.eye(6)
-    ahead, behind = (np.array([slow(level + sign * row) for row in step]) for sign in (1, -1))
+    def slow(places):
+        """Return the likelihoods of all questions, each model at one of its three levels."""
+        return np.array([over_ease(each[places, np.arange(6)]) for each in known])
+
+    at, up = np.zeros(6, dtype=int), np.eye(6, dtype=int)
+    np.testing.assert_allclose(value, slow(at), atol=3e-6)
+    ahead, behind = (np.array([slow(place * row) for row in up]) for place in (1, 2))
     np.testing.assert_allclose(score, (ahead - behind).sum(axis=1) / 2e-3, atol=3e-5)
     found = one.at(level, sd, interaction, table, z.copy())
-    second = (ahead - 2.0 * np.array(slow(level)) + behind).sum(axis=1) / 1e-6
+    second = (ahead - 2.0 * slow(at) + behind).sum(axis=1) / 1e-6
     np.testing.assert_allclose(np.diagonal(found.information), -second, atol=2e-3)
-    both = np.array(slow(level + step[1] + step[4])) - ahead[1] - ahead[4] + slow(level)
+    both = slow(up[1] + up[4]) - ahead[1] - ahead[4] + slow(at)
     assert found.information[1, 4] == pytest.approx(-both.sum() / 1e-6, abs=2e-3)
     # From the same starting values, with rows for one question only, they are added one by one.
     first, total, weights = 0, np.zeros((6, 6)), np.zeros(6)

@@ -154,7 +154,8 @@ def test_two_answers_are_none(name):
 
 @pytest.mark.parametrize("name", READERS)
 def test_time_grows_with_length_only(name):
-    # A pattern that backtracks needs hours for these.
+    # A pattern that backtracks needs hours for these. A cubic one would take eight times as long
+    # for 2,000 characters: the bound is an eighth of the usual one.
     pieces = [
         *FRAGMENTS,
         "a",
@@ -169,6 +170,6 @@ def test_time_grows_with_length_only(name):
         "(",
         "\\",
     ]
-    with ends():
+    with ends(15.0):
         for piece in pieces:
-            READERS[name]((piece * 2000)[:2000] + "x")
+            READERS[name]((piece * 1000)[:1000] + "x")
