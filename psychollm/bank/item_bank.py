@@ -57,10 +57,10 @@ class ItemBank(CalibratedQuestions):
     --------
     >>> import psychollm as psy
     >>> rng = np.random.default_rng(1)
-    >>> logits = rng.normal(size=(30, 1)) + rng.normal(size=400)
-    >>> right = rng.random((30, 400)) < 1 / (1 + np.exp(-logits))
+    >>> logits = rng.normal(size=(30, 1)) + rng.normal(size=200)
+    >>> right = rng.random((30, 200)) < 1 / (1 + np.exp(-logits))
     >>> bank = psy.item_bank(right[:-1].astype(int), rng=1)
-    >>> session = bank.session(size=100, rng=1)
+    >>> session = bank.session(size=60, rng=1)
     >>> while not session.done:
     ...     for question in session.next(10):
     ...         session.record(question, right[-1, question])
@@ -302,7 +302,7 @@ class ItemBank(CalibratedQuestions):
         Examples
         --------
         >>> import psychollm as psy
-        >>> right = np.random.default_rng(1).integers(0, 2, (12, 400))
+        >>> right = np.random.default_rng(1).integers(0, 2, (12, 100))
         >>> psy.item_bank(right, rng=1).plan(half_width=0.05).needed.shape
         (3,)
         """

@@ -7,7 +7,7 @@ import pytest
 
 import psychollm as psy
 from psychollm._base.errors import LabelError, OptionError
-from psychollm.bank import ItemBank
+from psychollm.bank import ItemBank, Replay
 from psychollm.bank.designs import DESIGNS
 from psychollm.bank.full_score import guarded
 
@@ -67,19 +67,30 @@ def bank_of_one_slope() -> ItemBank:
 
 
 @pytest.mark.parametrize("truth", [0.065, 0.92])
-def test_stopping_at_a_width_does_not_move_scores(truth: float) -> None:
-    """Without the correction the scores of .065 are 1 point too low, those of .92 1.4 too high."""
+def test_stopping_at_a_width_does_not_move_scores(
+    truth: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The correction moves low scores up and high ones down, by less than chance moves them."""
     own = np.linspace(-8.0, 8.0, 4001)
     own = own[np.abs(chance(own).mean(axis=1) - truth).argmin()]
     new = (np.random.default_rng(7).random((6, 600)) < chance(np.full(6, own))).astype(int)
     responses = psy.Responses(new, models=list("abcdef"))
-    found = psy.replay(
-        bank_of_one_slope(), responses, sizes=(), half_widths=[0.05], n_repeats=15, rng=1
-    )
+
+    def replayed(n_repeats: int) -> Replay:
+        options = {"sizes": (), "half_widths": [0.05], "n_repeats": n_repeats, "rng": 1}
+        return psy.replay(bank_of_one_slope(), responses, **options)
+
+    found = replayed(15)
     error = found.estimates[0] - found.truth[:, None]
     assert abs(error.mean()) < 0.005
     assert found.coverage[0] > 0.92
     assert found.half_width[0] <= 0.05
+    few = replayed(2).estimates[0]
+    monkeypatch.setattr(
+        "psychollm.bank.full_score.guarded", lambda *given: (guarded(*given)[0], 0.0)
+    )
+    moved = few - replayed(2).estimates[0]
+    assert (np.sign(moved) == np.sign(0.5 - truth)).all()
 
 
 def test_the_slope_of_the_questions_needed() -> None:

@@ -158,13 +158,13 @@ def test_strange_respondent_stands_out(simulated):
 
 def test_shuffle_null_tells_signal_from_noise(simulated):
     signal = simulated(60, np.full(10, 1.8), np.zeros(10), 2)
-    assert shuffle_null(signal, statistic="objective", n_null=39, rng=1).p_value[0] == 1 / 40
+    assert shuffle_null(signal, statistic="objective", n_null=19, rng=1).p_value[0] == 1 / 20
     null = shuffle_null(signal, n_null=9, rng=1)
     assert null.scheme == "shuffled answers"
     slopes = slope_null(signal, n_null=9, rng=1)
     np.testing.assert_allclose(null.observed, slopes.slope)
     noise = (np.random.default_rng(5).random((40, 8)) < 0.5).astype(int)  # 1 seed in 20 fails
-    assert shuffle_null(noise, statistic="objective", n_null=39, rng=1).p_value[0] > 0.05
+    assert shuffle_null(noise, statistic="objective", n_null=19, rng=1).p_value[0] > 0.05
     graded = graded_answers(80, np.full(4, 2.0), [1.0, -1.0], 2)
     found = shuffle_null(graded, statistic="objective", model="graded", n_null=19, rng=1)
     assert found.p_value[0] == 1 / 20

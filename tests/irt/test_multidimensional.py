@@ -125,7 +125,7 @@ def test_one_dimension_is_fit_irt(link, n):
 @pytest.mark.parametrize("link", ["logit", "probit"])
 @pytest.mark.parametrize("exploratory", [True, False])
 def test_gradient_and_information(link, exploratory):
-    answers, slopes, intercepts, phi = simulate(150, SIX, link=link, gaps=0.1)
+    answers, slopes, intercepts, phi = simulate(60, SIX, link=link, gaps=0.1)
     problem = problem_of(answers, SIX, exploratory=exploratory, link=link, eta=1.0, sd=0.7)
     if exploratory:
         phi = np.eye(2)

@@ -59,7 +59,8 @@ def test_runaway_slopes_are_named(answers):
     loads = np.column_stack([np.ones(9), np.zeros(9)]).astype(bool)
     loads[[0, 8]] = [False, True]
     table = Responses(twins.T, models=[f"item {j}" for j in range(9)])
-    found = fit_multidimensional(table, loads, respondents="questions", priors=None)
+    options = {"respondents": "questions", "priors": None, "max_iterations": 60}
+    found = fit_multidimensional(table, loads, **options)
     named = [label for label, why in zip(found.labels, found.reasons, strict=True) if why]
     assert named == ["item 0", "item 8"]
     assert {found.reasons[0], found.reasons[8]} == {Reason.UNBOUNDED}

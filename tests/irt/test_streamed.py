@@ -282,7 +282,7 @@ def test_a_fit_goes_on_from_its_checkpoint(tmp_path, priors):
 KILLED = """
 import numpy as np, psychollm as psy, sys
 from tests.irt.test_streamed import both, table
-sparse, _ = both(table(300, 2000, .5))
+sparse, _ = both(table(200, 1000, .5))
 print("begins", flush=True)
 psy.fit_irt(sparse, priors=None, checkpoint=sys.argv[1])
 """
@@ -301,7 +301,7 @@ def test_killed_and_resumed(tmp_path):
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert place.exists()
-    sparse, _ = both(table(300, 2_000, 0.5))
+    sparse, _ = both(table(200, 1_000, 0.5))
     whole = psy.fit_irt(sparse, priors=None)
     rest = psy.fit_irt(sparse, priors=None, checkpoint=place)
     np.testing.assert_allclose(rest.parameters, whole.parameters, rtol=1e-6, atol=1e-8)

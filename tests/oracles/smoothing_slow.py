@@ -56,7 +56,7 @@ def _over_correlations(objective, gradient, k, starts, seed):
     return unit, best.fun
 
 
-def weighted_nearest(matrix, weights, starts=5, seed=0):
+def weighted_nearest(matrix, weights, starts=2, seed=0):
     """Return the matrix and the weighted sum of squares over pairs."""
     weights = weights - np.diag(np.diag(weights))
     unit, value = _over_correlations(
@@ -69,7 +69,7 @@ def weighted_nearest(matrix, weights, starts=5, seed=0):
     return unit @ unit.T, value
 
 
-def minimum_trace_communalities(matrix, starts=5, seed=0):
+def minimum_trace_communalities(matrix, starts=2, seed=0):
     """Minimise <R0, Y> over correlation matrices Y = V V', the dual; there R0 V = -diag(h) V."""
     hollow = matrix - np.diag(np.diag(matrix))
     unit, _ = _over_correlations(

@@ -471,6 +471,6 @@ def test_codes_of_missing_answers_give_a_warning(odd):
     frame = pd.DataFrame(np.random.default_rng(0).integers(1, 6, (60, 4)), columns=list("abcd"))
     frame.loc[3:9, "b"] = odd
     with pytest.warns(PsychollmWarning, match=f"'b' holds '{odd}' .7 such.*replace them by NaN"):
-        alpha(frame)
-    alpha(frame.replace(odd, np.nan))
-    alpha(frame.replace(odd, 9))  # a digit may be a score
+        alpha(frame, bootstrap=2)
+    alpha(frame.replace(odd, np.nan), bootstrap=2)
+    alpha(frame.replace(odd, 9), bootstrap=2)  # a digit may be a score

@@ -406,7 +406,7 @@ def one_factor_scores(n, seed, k=8):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_group_factors_that_are_not_there_have_no_intervals(seed):
-    found = omega(one_factor_scores(200, seed), bootstrap=60, rng=0)
+    found = omega(one_factor_scores(200, seed), bootstrap=20, rng=0)
     for name in (*COEFFICIENTS, *SUBSCALES):
         estimate = getattr(found, name)
         if name in {"alpha", "lambda6"}:
