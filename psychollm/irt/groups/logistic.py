@@ -39,15 +39,15 @@ Jodoin, M. G., & Gierl, M. J. (2001). Evaluating type I error and power rates us
 measure with the logistic regression procedure for DIF detection. Applied Measurement in
 Education, 14(4), 329-349.
 
-Zieky, M. (1993). Practical questions in the use of DIF statistics in test development. In P. W.
-Holland & H. Wainer (Eds.), Differential item functioning (pp. 337-347). Erlbaum.
-
 Shealy, R., & Stout, W. (1993). A model-based standardization approach that separates true bias/DIF
 from group ability differences and detects test bias/DTF as well as item bias/DIF. Psychometrika,
 58(2), 159-194. https://doi.org/10.1007/BF02294572
 
 van Zyl, J. M., Neudecker, H., & Nel, D. G. (2000). On the distribution of the maximum likelihood
 estimator of Cronbach's alpha. Psychometrika, 65(3), 271-280. https://doi.org/10.1007/BF02296146
+
+Zieky, M. (1993). Practical questions in the use of DIF statistics in test development. In P. W.
+Holland & H. Wainer (Eds.), Differential item functioning (pp. 337-347). Erlbaum.
 """
 
 from __future__ import annotations
