@@ -1,5 +1,7 @@
 """Blocks counted side by side, against all of it counted at once."""
 
+import itertools
+
 import joblib
 import numpy as np
 import pandas as pd
@@ -41,30 +43,31 @@ def in_files(long, folder, by="question", files=7):
 
 
 @pytest.mark.parametrize("share", [1.0, 0.1])
-@pytest.mark.parametrize("n_jobs", [None, 2, 8])
 @pytest.mark.parametrize("of", ["models", "questions"])
-def test_files_of_whole_questions(tmp_path, share, n_jobs, of):
+def test_files_of_whole_questions(tmp_path, share, of):
     long = panel(share)
     by = "question" if of == "models" else "model"
     files = in_files(long, tmp_path, by=by)
-    found = count_blocks(files, of=of, n_jobs=n_jobs)
-    check_equal(found, read_pair_counts(files, of=of))
+    streamed = read_pair_counts(files, of=of)
     table = psy.Responses(pd.concat([pd.read_parquet(path) for path in files]))
-    check_equal(found, psy.PairCounts.count(table, of=of))
+    expected = psy.PairCounts.count(table, of=of)
+    for n_jobs in (None, 2, 8):
+        found = count_blocks(files, of=of, n_jobs=n_jobs)
+        check_equal(found, streamed)
+        check_equal(found, expected)
 
 
 @pytest.mark.parametrize("share", [1.0, 0.1])
-@pytest.mark.parametrize("n_jobs", [2, 8])
-@pytest.mark.parametrize("batch", [64, 500])
-def test_row_groups_side_by_side(tmp_path, share, n_jobs, batch):
+def test_row_groups_side_by_side(tmp_path, share):
     """Answers in any order, and as many batches as do not fit into one wave."""
     path = tmp_path / "a.parquet"
     panel(share).to_parquet(path, row_group_size=60)
-    check_equal(read_pair_counts(path, n_jobs=n_jobs, batch=batch), read_pair_counts(path))
-    table = stream_responses(path, n_jobs=n_jobs, batch=batch)
-    expected = stream_responses(path)
-    assert (table.models, table.questions) == (expected.models, expected.questions)
-    np.testing.assert_array_equal(table.values, expected.values)
+    counts, expected = read_pair_counts(path), stream_responses(path)
+    for n_jobs, batch in itertools.product((2, 8), (64, 500)):
+        check_equal(read_pair_counts(path, n_jobs=n_jobs, batch=batch), counts)
+        table = stream_responses(path, n_jobs=n_jobs, batch=batch)
+        assert (table.models, table.questions) == (expected.models, expected.questions)
+        np.testing.assert_array_equal(table.values, expected.values)
 
 
 def test_row_groups_in_processes(tmp_path):
