@@ -352,6 +352,8 @@ Task = Callable[[WordArray], AnyArray]
 # ones keep the progress bar moving and let a cluster balance the load.
 BLOCK_SECONDS = 0.05
 REMOTE_BLOCK_SECONDS = 0.2
+LONG_SECONDS = 2.0  # duration above which blocks are not doubled
+HARDLY_LONGER = 1.5
 MOST_BLOCKS = 2_000
 
 
@@ -442,19 +444,34 @@ class _Run:
 
 
 def _timed(run: _Run, n: int, who: Workers) -> Generator[AnyArray]:
-    """Yield block results in order; block sizes depend on the time of the first replicates."""
-    first = 0.0
+    """Yield block results in order; block sizes depend on the time of the first blocks."""
+    done, took = 0, 0.0
     # Time two replicates, because the first call may compile kernels.
-    for k in range(min(n, 2)):
-        start = time.perf_counter()
-        replicates = run((k, k + 1))
-        first = max(time.perf_counter() - start, 1e-7)
+    for _ in range(min(n, 2)):
+        replicates, took = _clocked(run, done, 1)
         yield replicates
-    rest = n - 2
-    if rest > 0:
-        size = int((BLOCK_SECONDS if who.shared else REMOTE_BLOCK_SECONDS) / first)
-        size = max(1, min(size, -(-rest // who.count)))
-        yield from _spread(run, range(2, n, size), n, who)
+        done += 1
+    size = max(1, int((BLOCK_SECONDS if who.shared else REMOTE_BLOCK_SECONDS) / took))
+    took *= size
+    # A call has a fixed cost, which is most of the time of one replicate of many models. Blocks
+    # are doubled as long as two blocks in one call take hardly longer than one.
+    while took < LONG_SECONDS and 2 * size * who.count <= n - done:
+        replicates, longer = _clocked(run, done, 2 * size)
+        yield replicates
+        done += 2 * size
+        if longer > HARDLY_LONGER * took:
+            break
+        size, took = 2 * size, longer
+    if done < n:
+        size = min(size, -(-(n - done) // who.count))
+        yield from _spread(run, range(done, n, size), n, who)
+
+
+def _clocked(run: _Run, start: int, size: int) -> tuple[AnyArray, float]:
+    """Return the results of `size` replicates and the time that they took in seconds."""
+    began = time.perf_counter()
+    replicates = run((start, start + size))
+    return replicates, max(time.perf_counter() - began, 1e-7)
 
 
 def _gridded(run: _Run, n: int, who: Workers) -> Generator[AnyArray]:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -51,6 +52,29 @@ def test_generators_are_those_of_their_seeds():
 def test_order_and_bits(n_jobs, n):
     expected = replicate_seeds(n, 5)[:, 0].astype(np.float64)
     assert np.array_equal(replicate(echo, n, rng=5, n_jobs=n_jobs), expected)
+
+
+@pytest.mark.parametrize(
+    ("fixed", "expected"),
+    [
+        (0.0, [1, 1, 10, *[5] * 6]),
+        (0.3, [1, 1, 2, 4, 8, 16, 32, 64, *[32] * 8, 16]),
+    ],
+)
+def test_blocks_grow_where_a_call_has_a_fixed_cost(monkeypatch, fixed, expected):
+    clock, sizes = [0.0], []
+
+    def task(seeds):
+        sizes.append(len(seeds))
+        clock[0] += fixed + 0.01 * len(seeds)
+        return echo(seeds)
+
+    monkeypatch.setattr(
+        "psychollm._base.replicate.time", SimpleNamespace(perf_counter=lambda: clock[0])
+    )
+    n = sum(expected)
+    assert np.array_equal(replicate(task, n, rng=5, n_jobs=1), echo(replicate_seeds(n, 5)))
+    assert sizes == expected
 
 
 def test_processes_give_the_same_bits():
