@@ -26,7 +26,7 @@ from psychollm.calibration.errors.smooth import SMOOTH_ECE
 from psychollm.calibration.errors.under_calibration import under_calibration
 from psychollm.calibration.metric import Metric, draw
 from psychollm.calibration.stated import stated_answers
-from psychollm.calibration.tally import tallies
+from psychollm.calibration.tally import Tally, tallies
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels import binned as kernels
@@ -43,6 +43,10 @@ SIZES = (5, 10, 15, 20)
 def outputs(metric: Metric, confidence, correct, **given) -> np.ndarray:
     """The outputs of a metric in the sample, without resamples."""
     (tally,) = tallies(stated_answers(confidence, correct, **given))
+    return of_tally(metric, tally)
+
+
+def of_tally(metric: Metric, tally: Tally) -> np.ndarray:
     found = metric.compute(metric.shared(tally), tally.correct[None], tally.wrong[None])
     return found[0, : len(metric.names)]
 
@@ -69,6 +73,7 @@ def simulated(n: int, seed: int, decimals: int = 9, slope: float = 1.0):
 
 @pytest.fixture(scope="module")
 def gold(golden: Path):
+    @cache
     def read(case: str, model: str):
         folder = golden / "metacognition"
         data = pd.read_csv(folder / f"{case}.csv")
@@ -200,11 +205,12 @@ def test_errors_of_a_calibrated_model_are_mostly_bias(n) -> None:
         SMOOTH_ECE,
         binned_metric("l2", bins="mass", n_bins=10),
     ]
-    found = []
-    for _ in range(60 if n == 5000 else 200):
-        confidence = rng.beta(4, 2, n)
-        correct = rng.random(n) < confidence
-        found.append([outputs(m, confidence, correct * 1.0)[-1] for m in metrics])
+    confidence = rng.beta(4, 2, (60 if n == 5000 else 200, n))
+    correct = (rng.random(confidence.shape) < confidence) * 1.0
+    found = [
+        [of_tally(metric, tally)[-1] for metric in metrics]
+        for tally in tallies(stated_answers(confidence, correct))
+    ]
     mean, error = np.mean(found, axis=0), np.std(found, axis=0) / np.sqrt(len(found))
     # The table is rounded and has Monte Carlo errors of its own, about as large as ours.
     assert (np.abs(mean - TABLE[n]) < 4 * np.sqrt(2) * error + 6e-4).all()

@@ -152,9 +152,9 @@ def test_curve_and_bands():
 
 
 def test_consistency_bands_hold_calibrated_curves():
-    """200 calibrated models of 300 answers, ten levels: 95 % of the points, give or take 2."""
+    """100 calibrated models of 300 answers, ten levels: 95 % of the points, give or take 3."""
     rng = np.random.default_rng(8)
-    confidence = rng.choice(np.linspace(0.05, 0.95, 10), size=(200, 300))
+    confidence = rng.choice(np.linspace(0.05, 0.95, 10), size=(100, 300))
     correct = (rng.uniform(size=confidence.shape) < confidence).astype(float)
     found = corp(confidence, correct, n_bands=200, bootstrap=2, rng=1)
     inside = [

@@ -52,7 +52,7 @@ def test_errors_in_few_clusters_are_noticed():
 TRUTH = {"cox_slope": 0.507, "corp_dsc": 0.0042, "corp_mcb": 0.0834, "murphy_resolution": 0.0042}
 
 
-@pytest.mark.parametrize("n", [8, 15, 30])
+@pytest.mark.parametrize("n", [8, 30])
 def test_intervals_hold_where_errors_are_rare(n):
     codes, stated, correct = forecasts(n, 300, np.random.default_rng(n), ease=3.0)
     panel = calibration_panel(
@@ -67,8 +67,8 @@ def test_intervals_hold_where_errors_are_rare(n):
 
 
 def test_kappa_holds_where_few_clusters_hold_the_errors():
-    # Bounds as above, of 600 with chance .96; without the cap 92 % held.
-    codes, stated, correct = forecasts(30, 600, np.random.default_rng(5), ease=3.0)
+    # Bounds as above, of 400 with chance .96; without the cap 92 % held.
+    codes, stated, correct = forecasts(30, 400, np.random.default_rng(5), ease=3.0)
     (kappa,) = calibration_panel(
         stated, correct, metrics=["kappa"], clusters=codes, bootstrap=0
     ).estimates.values()
@@ -92,30 +92,30 @@ FIFTY = {
 
 @pytest.fixture(scope="module")
 def fifty_answers():
-    """Return a panel of 1,500 samples of fifty answers, for one set of tallies and fits."""
-    stated, correct = yes_no(50, 1500, np.random.default_rng(6))
+    """Return a panel of 750 samples of fifty answers, for one set of tallies and fits."""
+    stated, correct = yes_no(50, 750, np.random.default_rng(6))
     return calibration_panel(stated, correct, metrics=list(FIFTY), bootstrap=0)
 
 
 @pytest.mark.parametrize(("key", "truth"), FIFTY.items())
 def test_what_grows_with_its_variance_holds_with_fifty_answers(fifty_answers, key, truth):
-    # Of 1,500 such samples 90 to 92 % held it, nearly all others lying below; 94.5 % of a
-    # binomial variable with chance .96 would be undershot by one in 300.
+    # Without their allowance 90 to 92 % of such samples held it, nearly all others lying below;
+    # 94 % of 750 with chance .96 would be undershot by one in 300, with chance .92 by 98 in 100.
     found = fifty_answers[key]
     low, high = found.interval[found.defined].T
-    assert ((low <= truth) & (truth <= high)).mean() > 0.945
+    assert ((low <= truth) & (truth <= high)).mean() > 0.94
     assert (high < truth).mean() < 0.03
 
 
 @pytest.mark.parametrize("n", [15, 30])
 def test_tests_keep_their_level(n):
-    codes, stated, correct = forecasts(n, 600, np.random.default_rng(n))
+    codes, stated, correct = forecasts(n, 300, np.random.default_rng(n))
     answers = stated_answers(stated, correct, clusters=codes)
     p_values = {
         "Spiegelhalter": spiegelhalter(stated, correct, clusters=codes).p_value,
         "Cox": cox_test_of(answers).p_value,
         "ECE": calibration_error(
-            stated[:300], correct[:300], clusters=codes, n_null=99, bootstrap=2, rng=0
+            stated, correct, clusters=codes, n_null=99, bootstrap=2, rng=0
         ).p_value.value,
     }
     # In long runs 1 to 7 %.

@@ -100,16 +100,16 @@ def test_shuffling_questions_changes_nothing(pair, random):
 
 
 def test_the_correction_removes_the_bias():
-    """Mean over 2,000 calibrated samples of 60 answers at six levels: true reliability is zero."""
+    """Mean over 500 calibrated samples of 60 answers at six levels: true reliability is zero."""
     rng = np.random.default_rng(5)
-    confidence = np.tile(np.linspace(0.2, 0.9, 6), (2000, 10))
+    confidence = np.tile(np.linspace(0.2, 0.9, 6), (500, 10))
     correct = (rng.uniform(size=confidence.shape) < confidence).astype(float)
     found = murphy(confidence, correct, bootstrap=0, rng=0)
     assert found.reliability.value.mean() > 0.01
-    spread = found.reliability_corrected.value.std() / np.sqrt(2000)
+    spread = found.reliability_corrected.value.std() / np.sqrt(500)
     assert abs(found.reliability_corrected.value.mean()) < 4 * spread
     true = confidence[0].var()
-    spread = found.resolution_corrected.value.std() / np.sqrt(2000)
+    spread = found.resolution_corrected.value.std() / np.sqrt(500)
     assert abs(found.resolution_corrected.value.mean() - true) < 4 * spread
 
 

@@ -216,9 +216,9 @@ def test_too_few_simulated_data_sets_are_not_called_too_few_answers() -> None:
 
 def test_more_models_have_more_simulated_data_sets() -> None:
     assert overclaiming(2).curves().n_draws == 1000
-    panel = overclaiming(60)
+    panel = overclaiming(15)
     curves = panel.curves()
-    assert curves.n_draws == 6000
+    assert curves.n_draws == 1500
     assert panel.evidence(curves=curves).miscalibrated.all()
     with pytest.raises(OptionError, match="n_bands=0"):
         panel.curves(n_draws=0)

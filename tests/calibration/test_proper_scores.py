@@ -1,6 +1,7 @@
 """Proper scores and Spiegelhalter's test: golden values, slow twins, laws, degenerate input."""
 
 import json
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -25,6 +26,7 @@ PAIRS = st.lists(st.tuples(st.integers(0, 10), st.integers(0, 1)), min_size=2, m
 FEW = {"bootstrap": 20, "rng": 0}
 
 
+@cache
 def case(golden, name, model):
     """Confidence, correctness and the blocks of expected values of one model."""
     folder = golden / "metacognition"

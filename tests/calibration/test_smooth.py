@@ -1,6 +1,7 @@
 """Smooth calibration error: golden values, the exact kernel, and what must not matter."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,7 @@ def simulated(n: int, seed: int, decimals: int = 9, slope: float = 1.0):
 
 @pytest.fixture(scope="module")
 def gold(golden: Path):
+    @cache
     def read(case: str, model: str):
         folder = golden / "metacognition"
         data = pd.read_csv(folder / f"{case}.csv")
@@ -84,7 +86,7 @@ def test_exact_kernel(sigma, n, decimals) -> None:
     assert error(confidence, correct, sigma) == pytest.approx(expected, abs=5e-5)
 
 
-@pytest.mark.parametrize(("n", "decimals"), [(120, 9), (120, 1), (30, 2), (4, 1)])
+@pytest.mark.parametrize(("n", "decimals"), [(60, 9), (60, 1), (30, 2), (4, 1)])
 @pytest.mark.parametrize("slope", [1.0, 3.0])
 def test_fixed_point(n, decimals, slope) -> None:
     confidence, correct = simulated(n, 2 * n, decimals, slope)
