@@ -44,14 +44,15 @@ class SharedByGroups(Study, Result):
     Examples
     --------
     >>> import psychollm as psy
-    >>> example = psy.load_example("shared_confidence")
-    >>> half = np.arange(example.confidence.n_questions) % 2
-    >>> found = shared_confidence_by(example.confidence, example.correctness, half,
+    >>> from psychollm.data.simulate_study import simulate_study
+    >>> made = simulate_study(n_models=6, n_questions=600, rng=0)
+    >>> half = np.arange(600) % 2
+    >>> found = shared_confidence_by(made.confidence, made.correctness, half,
     ...                              n_null=19, bootstrap=20, rng=1)
     >>> found.to_frame()[["group", "n", "n_factors"]]
        group    n  n_factors
-    0      0  1000          1
-    1      1  1000          1
+    0      0  300          1
+    1      1  300          1
     """
 
     results: Mapping[Any, SharedConfidence]  # studies by group, if the group could be studied
@@ -239,10 +240,11 @@ def shared_confidence_by(
     Examples
     --------
     >>> import psychollm as psy
-    >>> example = psy.load_example("shared_confidence")
-    >>> domain = np.where(np.arange(example.confidence.n_questions) < 700, "facts", "code")
+    >>> from psychollm.data.simulate_study import simulate_study
+    >>> made = simulate_study(n_models=6, n_questions=600, rng=0)
+    >>> domain = np.where(np.arange(600) < 200, "facts", "code")
     >>> found = psy.studies.shared_confidence_by(
-    ...     example.confidence, example.correctness, domain, n_null=19, bootstrap=20, rng=1)
+    ...     made.confidence, made.correctness, domain, n_null=19, bootstrap=20, rng=1)
     >>> found.common.rmsea < 0.05
     True
     """

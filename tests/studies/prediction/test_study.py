@@ -74,8 +74,8 @@ def test_the_log_loss_is_that_of_the_formula():
 def test_what_is_known_of_questions_predicts_those_without_answers():
     frame, answers, _, truth, table = _table(5, slope=2.0, rank=1)
     frame.iloc[:, :40] = np.nan
-    blind = psy.predict_answers(frame, rng=0, n_folds=3)
-    told = psy.predict_answers(frame, questions=table, rng=0, n_folds=3)
+    blind = psy.predict_answers(frame, rng=0, n_folds=2)
+    told = psy.predict_answers(frame, questions=table, rng=0, n_folds=2)
     errors = [np.mean((one.probability - truth)[:, :40] ** 2) for one in (told, blind)]
     assert errors[0] < 0.7 * errors[1]
     assert told.held_out.log_loss[2] < blind.held_out.log_loss[2] - 0.03
@@ -99,7 +99,7 @@ def test_near_copies_of_a_model_are_used():
     for k in range(0, 24, 2):  # every second model is the one before it, but for one answer in ten
         copy = np.where(rng.random(200) < 0.9, answers[k], answers[k + 1])
         frame.iloc[k + 1] = np.where(frame.iloc[k + 1].isna(), np.nan, copy)
-    result = psy.predict_answers(frame, rng=0)
+    result = psy.predict_answers(frame, rng=0, n_folds=3)
     assert result.predictor == STACKED
     assert result.weights["resemblance"] > 0.0
     loss = dict(zip(result.predictors.labels, result.predictors.log_loss, strict=True))

@@ -1,5 +1,6 @@
 """Audits of questions: simulated truth, false discoveries, stretches, and what cannot show."""
 
+from functools import cache
 from itertools import pairwise, product
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeErro
 from psychollm.studies.question_audit.answers import answers_of, family_weights
 from psychollm.studies.question_audit.evidence import MEANS, Picked, likelihoods
 from psychollm.studies.question_audit.mixture import CONSTANTS, _stretches
-from psychollm.studies.question_audit.study import question_audit
+from psychollm.studies.question_audit.study import QuestionAudit, question_audit
 
 N_OPTIONS, TRAPS = 4, 0.01
 
@@ -37,6 +38,11 @@ def drawn(
     letters, labels = np.array(list("ABCD")), [f"q{i}" for i in range(n)]
     frame = pd.DataFrame(letters[chosen], labels, [f"m{i}" for i in range(models)])
     return frame, pd.Series(letters[key], labels), wrong
+
+
+@cache
+def usual() -> QuestionAudit:
+    return question_audit(*drawn()[:2], rng=1)
 
 
 def auroc(score: np.ndarray, positive: np.ndarray) -> float:
@@ -191,7 +197,7 @@ def test_a_group_of_hard_questions_is_not_one_of_wrong_keys() -> None:
 
 
 def test_more_is_flagged_the_more_may_be_false() -> None:
-    audit = question_audit(*drawn()[:2], rng=1)
+    audit = usual()
     sets = [audit.flagged(fdr, fault="any") for fdr in (0.05, 0.2, 0.5, 0.8)]
     for fewer, more in pairwise(sets):
         assert more[: len(fewer)] == fewer
@@ -205,7 +211,7 @@ def test_more_is_flagged_the_more_may_be_false() -> None:
 
 
 def test_the_trial_finds_what_was_put_wrong() -> None:
-    audit = question_audit(*drawn()[:2], rng=1)
+    audit = usual()
     assert audit.found[-1] > 0.7
     assert abs(audit.false[-1] - 0.5) < 0.15
     assert (np.diff(audit.found) >= 0.0).all()
