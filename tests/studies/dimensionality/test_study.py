@@ -38,7 +38,7 @@ def varying(answers):
 def test_the_pattern_of_extreme_yes_rates_is_called_an_artefact():
     """PC1 55 %, PC2 30 %, R2 .95 were reported as structure; one factor gives them by a rule."""
     shares, r2, named = [], [], 0
-    for seed in range(5):
+    for seed in range(3):
         result = psy.dimensionality(
             varying(seed_pattern(seed)),
             empty_cells="add_half",
@@ -52,7 +52,7 @@ def test_the_pattern_of_extreme_yes_rates_is_called_an_artefact():
         assert result.factors_by_rule["permutation null, 95 %"] >= 2
     assert np.mean(shares, axis=0) == pytest.approx([0.55, 0.28], abs=0.05)
     assert np.mean(r2) == pytest.approx(0.95, abs=0.04)
-    assert named >= 3  # each of the two tests behind it errs in 5 % of tables
+    assert named >= 2  # each of the two tests behind it errs in 5 % of tables
 
 
 def test_one_moderate_factor(moderate):
