@@ -42,6 +42,10 @@ _FEWER: dict[str, dict[str, Any]] = {
     "predict_answers": {"responses": np.s_[:, :24]},
     "question_audit": {"choices": np.s_[:100], "key": np.s_[:100]},
     "retention": {"data": np.s_[:, :100]},
+    **dict.fromkeys(
+        ("shared_confidence", "shared_confidence_by"),
+        dict.fromkeys(("confidence", "correctness"), np.s_[:8]),
+    ),
     "steering_match": {"targets": np.s_[:6]},
     "stitch_benchmarks": {"scores": np.s_[:12]},
     "studies.private_signal": dict.fromkeys(

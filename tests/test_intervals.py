@@ -154,9 +154,9 @@ def shaped(cells: np.ndarray, kind: str, rng: np.random.Generator) -> np.ndarray
 
 
 def few(value: Any) -> Any:
-    """Return the first eight models of a study: what its edges do shows in those."""
-    if isinstance(value, Responses) and value.n_models > 8:
-        return value.select(models=value.models[:8])
+    """Return the first six models of a study: what its edges do shows in those."""
+    if isinstance(value, Responses) and value.n_models > 6:
+        return value.select(models=value.models[:6])
     return value
 
 

@@ -1,6 +1,5 @@
 """One of each result: what the examples in the docstrings make, and a few made here."""
 
-import ast
 import contextlib
 import dataclasses
 import doctest
@@ -23,6 +22,12 @@ import psychollm as psy
 from psychollm._base.result import Result
 
 PACKAGE = Path(psy.__file__).parent
+# A function of a module, formatted, and what it returns: a tenth of the time that parsing takes.
+_HEAD = re.compile(
+    r"^(?:async )?def (\w+)\((?:[^\n]*|\n[^\n]+(?:\n[^\n]+)*?\n)\)"
+    r" -> ([^\n:]+):(?: [^\n]*)?$",
+    re.MULTILINE,
+)
 
 # Whose docstrings make a result of each class, in their own fields or on the way: names, with as
 # much of the module in front as tells them apart, and a method behind two colons.
@@ -345,13 +350,15 @@ def _defined() -> tuple[str, ...]:
 def _returning(name: str) -> list[str]:
     """Return a class, and functions that say they return it: makers of what `EXAMPLES` lacks."""
     found = [one for one in _defined() if one.endswith(f".{name}")]
+    return found + [one for one, said in _returns() if said == name]
+
+
+@cache
+def _returns() -> tuple[tuple[str, str], ...]:
+    """Return the dotted names of all functions of modules with what they return, as written."""
+    found = []
     for path in sorted(PACKAGE.rglob("*.py")):
-        source = path.read_text("utf-8")
-        if name not in source:
-            continue
         module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
-        for node in ast.parse(source).body:
-            said = getattr(node, "returns", None)
-            if said is not None and ast.unparse(said).strip("'") == name:
-                found.append(f"{module}.{node.name}")
-    return found
+        heads = _HEAD.findall(path.read_text("utf-8"))
+        found += [(f"{module}.{name}", said.strip("\"'")) for name, said in heads]
+    return tuple(found)
