@@ -106,8 +106,8 @@ def test_fixed_priors():
 
 
 def test_few_answers_to_an_item_estimate_its_population():
-    """Six hundred respondents tell little of an item that sixty of them answered."""
-    sparse, dense = both(table(600, 30, 0.1))
+    """A thousand respondents tell little of an item that sixty of them answered."""
+    sparse, dense = both(table(1_000, 30, 0.06))
     for one in (sparse, dense):
         fit = psy.fit_irt(one)
         assert fit.scale == "respondents"
