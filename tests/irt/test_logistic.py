@@ -102,9 +102,9 @@ def alarm_rates(first, second, items, gap, tables):
 @pytest.mark.parametrize(
     ("first", "second", "items", "gap", "tables", "error", "tested"),
     [
-        (12, 12, 60, 1.0, 20, 0.009, 0.8),
-        (300, 80, 20, 1.5, 12, 0.014, 0.95),  # of scores with their errors, .24
-        (300, 300, 10, 1.0, 15, 0.018, 0.95),  # .65
+        (12, 12, 60, 1.0, 30, 0.007, 0.8),
+        (300, 80, 20, 1.5, 20, 0.011, 0.95),  # of scores with their errors, .24
+        (300, 300, 10, 1.0, 30, 0.013, 0.95),  # .65
     ],
 )
 def test_level_with_few_respondents_or_a_gap(first, second, items, gap, tables, error, tested):
