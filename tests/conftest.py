@@ -78,6 +78,18 @@ def shared() -> Path:
     return folder
 
 
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the figures of pages empty: half of the time of a page; tests/reports draws all."""
+    from psychollm.reports import sections
+    from psychollm.reports.figure import Figure
+
+    def empty(drawing: Any, models: object = ()) -> Figure:
+        return Figure(svg='<svg viewBox="0 0 1 1"></svg>', caption=drawing.caption)
+
+    monkeypatch.setattr(sections, "draw_figure", empty)
+
+
 _connect = socket.socket.connect
 
 

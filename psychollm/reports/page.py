@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from html import escape
 from importlib.resources import files
 from os import PathLike
@@ -67,6 +68,17 @@ def render(page: Page) -> str:
     """Return a page as HTML without external resources."""
     # The page is complete without its script, which only highlights the marks of a model in all
     # figures, moves between marks with the arrow keys, and sorts tables.
+    folder = files(_TEMPLATES).joinpath("templates")
+    style, script = (
+        folder.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js")
+    )
+    page = replace(_numbered(page), call=with_imports(page.call))
+    return visible(_typeset(_template().render(page=page, style=style, script=script)))
+
+
+@cache
+def _template() -> Any:
+    """Compile the template, which takes longer than filling it."""
     jinja2: Any = require("jinja2", extra="plot", purpose="a report")
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader(_TEMPLATES),
@@ -75,13 +87,7 @@ def render(page: Page) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    folder = files(_TEMPLATES).joinpath("templates")
-    style, script = (
-        folder.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js")
-    )
-    template = environment.get_template("page.html.jinja")
-    page = replace(_numbered(page), call=with_imports(page.call))
-    return visible(_typeset(template.render(page=page, style=style, script=script)))
+    return environment.get_template("page.html.jinja")
 
 
 def _typeset(text: str) -> str:

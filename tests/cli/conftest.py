@@ -13,10 +13,7 @@ import pytest
 
 from psychollm.cli import main
 from psychollm.data.simulate_study import simulate_study
-from psychollm.estimates.exhibits import Drawing
 from psychollm.estimates.verdict import SmallestEffects
-from psychollm.reports import sections
-from psychollm.reports.figure import Figure
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,14 +89,9 @@ def effects_judged(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return read
 
 
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the figures of pages empty: half of a command's time; tests/reports draws all."""
-
-    def empty(drawing: Drawing, models: object = ()) -> Figure:
-        return Figure(svg='<svg viewBox="0 0 1 1"></svg>', caption=drawing.caption)
-
-    monkeypatch.setattr(sections, "draw_figure", empty)
+@pytest.fixture(autouse=True)
+def _figures_stay_empty(undrawn: None) -> None:
+    """Leave the figures of pages empty; those of the command in a process of its own are drawn."""
 
 
 @pytest.fixture

@@ -53,8 +53,6 @@ n_samples = 3
 models = ["a", "b"]
 """
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 def plan(folder: Path, text: str, url: str = "http://127.0.0.1:9/v1") -> Path:
     questions(folder, 12)

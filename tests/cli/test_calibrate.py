@@ -64,7 +64,7 @@ def long(stated, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.usefixtures("plotting", "undrawn")
+@pytest.mark.usefixtures("plotting")
 def test_two_files_become_a_report(call, wide, tmp_path: Path) -> None:
     found = call("calibrate", *wide, "--bootstrap", 20, "--null", 20, "--out", "here", "--seed", 7)
     assert found.returncode == 0, found.stderr

@@ -23,7 +23,7 @@ def wide(tmp_path: Path) -> list[Path]:
     return paths
 
 
-@pytest.mark.usefixtures("plotting", "undrawn")
+@pytest.mark.usefixtures("plotting")
 def test_tables_become_ranks_and_a_page(call, wide, tmp_path: Path) -> None:
     found = call("compare", *wide, "--by-label", "--out", "here")
     assert found.returncode == 0, found.stderr

@@ -26,7 +26,6 @@ pytest.importorskip("matplotlib")
 DIGITS = {"card": 1e-4}
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_leaves_what_it_left_and_its_script_makes_it(
     call, tmp_path: Path, effects_judged: set[str], name: str
@@ -68,7 +67,6 @@ def test_a_command_prints_what_it_printed(call, tmp_path: Path, monkeypatch, nam
     check(SAVED, name, found | {"printed": words.splitlines()})
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", VARIANTS)
 def test_the_script_of_a_variant_gives_the_tables_to_the_last_bit(
     call, tmp_path: Path, name: str

@@ -91,8 +91,6 @@ arms = ["critique", "insist_wrong"]
 judge = "j"
 """
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 def write(folder: Path, study: str, url: str = NOWHERE, *, extra: str = "", n: int = 0) -> Path:
     """Write a plan of four models and a judge, and its questions."""
@@ -223,7 +221,7 @@ def test_verdicts_of_the_judge_are_in_the_study(call, tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         with Hostile(respond) as server:
             path = write(tmp_path / folder, STUDIES["shared_confidence"], server.url)
-            call("run", "shared_confidence", path, "--out", folder, "--quiet")
+            call("run", "shared_confidence", path, *QUICK, "--no-report", "--quiet")
     scores = [
         json.loads(call("score", f"{one}/run.sqlite", "--json").stdout)["self_prediction"][
             "scores"

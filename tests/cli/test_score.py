@@ -21,8 +21,6 @@ from tests.cli.stores import filled
 WORLD = RuleWorld(n=24, seed=2)
 QUICK = ("--null", 19, "--bootstrap", 50)
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 def oracle(prompt: Prompt, sample: int) -> str | None:
     correct = prompt.about.get("correct")

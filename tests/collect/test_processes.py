@@ -140,9 +140,9 @@ def test_two_collectors_keep_one_limit_together(tmp_path: Path) -> None:
 
 
 def test_thousands_of_requests_two_hundred_at_once_in_bounded_memory(tmp_path: Path) -> None:
-    """Bodies of 4 kB: 20 MB and more if all were held; the store is read in windows of 200."""
-    n = 5_000
-    with Hostile(lambda body, n: said("x" * 4000)) as server:
+    """Bodies of 8 kB: 20 MB and more if all were held; the store is read in windows of 200."""
+    n = 2_500
+    with Hostile(lambda body, n: said("x" * 8000)) as server:
         server.seen = _Forgetful()
         server.heads = _Forgetful()
         extra = "concurrency = 200\nstart_concurrency = 200"

@@ -128,9 +128,16 @@ def told_in_blocks() -> dict[str, str]:
     }
 
 
+@pytest.fixture(scope="module")
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    return build_parser()
+
+
 @pytest.mark.parametrize("line", told_in_blocks())
-def test_commands_and_options_of_psychollm_exist(line: str) -> None:
-    parser = build_parser()
+def test_commands_and_options_of_psychollm_exist(
+    line: str, parser: argparse.ArgumentParser
+) -> None:
     words = re.split(r"[#|\\]", line)[0].split()
     while commands := subcommands(parser):  # a command may have commands of its own
         assert words[0] in commands

@@ -1,11 +1,13 @@
 """Studies to report, computed once."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 pytest.importorskip("matplotlib")
 
 import psychollm as psy
+from psychollm.calibration.panels.panel import CalibrationPanel
 from psychollm.data.simulate_study import simulate_study
 from psychollm.reports import report_text
 from psychollm.studies.shared_confidence.result import SharedConfidence
@@ -39,3 +41,35 @@ def awkward() -> SharedConfidence:
         bootstrap=39,
         rng=1,
     )
+
+
+def page_of_panel(panel: CalibrationPanel, *, source: str = "") -> str:
+    return report_text(panel, source=source, details={"curves": panel.curves(n_draws=30)})
+
+
+def answers_as_stated(models: int, questions: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return confidence, and answers that are right as often as is stated."""
+    rng = np.random.default_rng(5)
+    said = np.round(rng.beta(4, 2, (models, questions)), 1)
+    return said, (rng.uniform(size=said.shape) < said).astype(float)
+
+
+@pytest.fixture(scope="session")
+def awkward_panel() -> CalibrationPanel:
+    """Always and never right, constant, inverted, silent; names that are markup; clusters."""
+    said, right = answers_as_stated(6, 120)
+    right[0], right[1], said[2], said[4] = 1.0, 0.0, 0.5, np.nan
+    said[3] = 1.0 - right[3]
+    names = ["<always>", "a&b", "constant", "inverted", "silent", "plain"]
+    return psy.calibration_panel(
+        pd.DataFrame(said, index=names),
+        pd.DataFrame(right, index=names),
+        clusters=np.arange(120) // 3,
+        rng=0,
+        bootstrap=40,
+    )
+
+
+@pytest.fixture(scope="session")
+def awkward_panel_page(awkward_panel: CalibrationPanel) -> str:
+    return page_of_panel(awkward_panel)

@@ -5,14 +5,14 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import psychollm as psy
 from psychollm._base.numbers import number, typeset, with_interval
 from psychollm.calibration.panels.catalogue import panel_outputs
 from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
-from psychollm.reports import report_text, write_report
+from psychollm.reports import write_report
+from tests.reports.conftest import answers_as_stated, page_of_panel
 from tests.reports.reader import (
     assert_names_unique_and_found,
     assert_self_contained,
@@ -22,50 +22,19 @@ from tests.reports.reader import (
 )
 
 
-def page_of(panel: CalibrationPanel, *, source: str = "") -> str:
-    return report_text(panel, source=source, details={"curves": panel.curves(n_draws=30)})
-
-
-def simulated(models: int, questions: int) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(5)
-    said = np.round(rng.beta(4, 2, (models, questions)), 1)
-    return said, (rng.uniform(size=said.shape) < said).astype(float)
-
-
 @pytest.fixture(scope="module")
 def panel() -> CalibrationPanel:
-    said, right = simulated(5, 150)
+    said, right = answers_as_stated(5, 150)
     said[1] = np.clip(said[1] + 0.2, 0.0, 1.0)
     return calibration_panel(said, right, rng=0, bootstrap=40)
 
 
 @pytest.fixture(scope="module")
 def page(panel: CalibrationPanel) -> str:
-    return page_of(panel)
+    return page_of_panel(panel)
 
 
-@pytest.fixture(scope="module")
-def awkward() -> CalibrationPanel:
-    """Always and never right, constant, inverted, silent; names that are markup; clusters."""
-    said, right = simulated(6, 120)
-    right[0], right[1], said[2], said[4] = 1.0, 0.0, 0.5, np.nan
-    said[3] = 1.0 - right[3]
-    names = ["<always>", "a&b", "constant", "inverted", "silent", "plain"]
-    return calibration_panel(
-        pd.DataFrame(said, index=names),
-        pd.DataFrame(right, index=names),
-        clusters=np.arange(120) // 3,
-        rng=0,
-        bootstrap=40,
-    )
-
-
-@pytest.fixture(scope="module")
-def awkward_page(awkward: CalibrationPanel) -> str:
-    return page_of(awkward)
-
-
-@pytest.mark.parametrize("which", ["page", "awkward_page"])
+@pytest.mark.parametrize("which", ["page", "awkward_panel_page"])
 def test_the_page_stands_alone(which: str, request: pytest.FixtureRequest) -> None:
     text = request.getfixturevalue(which)
     assert_self_contained(text)
@@ -119,19 +88,19 @@ def test_headings_are_unique() -> None:
     assert len(set(headings)) == len(headings)
 
 
-def test_labels_are_escaped(awkward_page: str) -> None:
-    assert "<always>" not in awkward_page
-    assert "&lt;always&gt;" in awkward_page
-    assert "a&b" not in awkward_page
+def test_labels_are_escaped(awkward_panel_page: str) -> None:
+    assert "<always>" not in awkward_panel_page
+    assert "&lt;always&gt;" in awkward_panel_page
+    assert "a&b" not in awkward_panel_page
 
 
 def test_what_is_undefined_is_said_and_never_a_number(
-    awkward_page: str, awkward: CalibrationPanel
+    awkward_panel_page: str, awkward_panel: CalibrationPanel
 ) -> None:
-    text = read(awkward_page).text
-    assert "nan" not in without_figures(awkward_page).lower()
-    for key in awkward:
-        for flag in awkward[key].flags:
+    text = read(awkward_panel_page).text
+    assert "nan" not in without_figures(awkward_panel_page).lower()
+    for key in awkward_panel:
+        for flag in awkward_panel[key].flags:
             assert str(flag) in text
     assert "silent" in text.partition("has no value for most metrics")[0][-40:]
     assert "higher for wrong answers in 1 (inverted)" in text
@@ -140,9 +109,9 @@ def test_what_is_undefined_is_said_and_never_a_number(
 
 
 def test_one_model_and_few_metrics_are_enough() -> None:
-    said, right = simulated(1, 60)
+    said, right = answers_as_stated(1, 60)
     panel = calibration_panel(said, right, metrics=["brier", "gamma"], rng=0, bootstrap=20)
-    text = page_of(panel)
+    text = page_of_panel(panel)
     assert "Which models differ?" not in text
     assert_names_unique_and_found(text)
     assert "1 model, 2 metrics." in read(text).text
@@ -151,30 +120,32 @@ def test_one_model_and_few_metrics_are_enough() -> None:
 
 
 def test_chances_of_being_correct_have_no_counting_curves() -> None:
-    said, right = simulated(2, 60)
+    said, right = answers_as_stated(2, 60)
     right[0, :5] = 0.5
     panel = calibration_panel(said, right, metrics=["brier", "auroc"], rng=0, bootstrap=20)
-    text = page_of(panel)
+    text = page_of_panel(panel)
     assert text.count("At least one correctness is a probability") == 2
     assert 'id="roc-' not in text
 
 
+@pytest.mark.usefixtures("undrawn")  # the fixture `page` is made before, with its figures
 def test_the_call_runs(page: str, panel: CalibrationPanel) -> None:
     (code,) = re.findall(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)
     compile(html.unescape(code), "report", "exec")
     assert "bootstrap=40" in code
-    again = page_of(panel, source="panel = mine()")
+    again = page_of_panel(panel, source="panel = mine()")
     assert "panel = mine()" in again
 
 
-def test_a_panel_writes_its_report_the_same_each_time(panel: CalibrationPanel, tmp_path) -> None:
+def test_a_panel_writes_its_report_the_same_each_time(
+    page: str, panel: CalibrationPanel, tmp_path: Path
+) -> None:
     import matplotlib as mpl
 
-    curves = panel.curves(n_draws=20)
-    first = panel.report(tmp_path / "new" / "a.html", curves=curves)
+    path = tmp_path / "new" / "page.html"
     with mpl.rc_context({"axes.facecolor": "black", "font.size": 30}):
-        second = panel.report(tmp_path / "b.html", curves=panel.curves(n_draws=20))
-    assert first.read_text(encoding="utf-8") == second.read_text(encoding="utf-8")
+        assert panel.report(path, curves=panel.curves(n_draws=30)) == path
+    assert path.read_text(encoding="utf-8") == page
 
 
 def test_other_results_have_no_such_report(tmp_path: Path) -> None:
@@ -182,6 +153,7 @@ def test_other_results_have_no_such_report(tmp_path: Path) -> None:
         write_report(3, tmp_path / "page.html")  # type: ignore[arg-type]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_place_that_cannot_be_written_is_named(panel: CalibrationPanel, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
@@ -189,9 +161,10 @@ def test_a_place_that_cannot_be_written_is_named(panel: CalibrationPanel, tmp_pa
         panel.report(blocked / "page.html", curves=panel.curves(n_draws=20))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_code_makes_the_curves_that_are_shown(panel: CalibrationPanel) -> None:
     end = 'panel.report("report.html", curves=curves)'
     code = f"panel = mine()\ncurves = panel.curves(n_draws=30)\n{end}"
-    assert code in html.unescape(page_of(panel, source="panel = mine()"))
+    assert code in html.unescape(page_of_panel(panel, source="panel = mine()"))
     own = "panel = mine()\ncurves = panel.curves(n_draws=30, rng=4)"
-    assert f"{own}\n{end}" in html.unescape(page_of(panel, source=own))
+    assert f"{own}\n{end}" in html.unescape(page_of_panel(panel, source=own))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
+from matplotlib.figure import Figure
 
 import psychollm as psy
 from psychollm.estimates.exhibits import Drawing, Listing
@@ -197,11 +198,17 @@ def drawings_of(found: Findings) -> Iterator[Drawing]:
         yield from (one for one in finding.exhibits if isinstance(one, Drawing))
 
 
-def test_findings_have_exhibits_that_draw(found: Findings) -> None:
-    drawings = list(drawings_of(found))
-    assert len({one.key for one in drawings}) == len(drawings) > 0
-    for drawing in drawings:
-        assert drawn_by(drawing).axes
+@pytest.fixture(scope="module")
+def figures(found: Findings) -> list[tuple[str, Figure]]:
+    """Return the figures of the findings, with the keys of their drawings."""
+    return [(one.key, drawn_by(one)) for one in drawings_of(found)]
+
+
+def test_findings_have_exhibits_that_draw(
+    found: Findings, figures: list[tuple[str, Figure]]
+) -> None:
+    assert len({key for key, _ in figures}) == len(figures) > 0
+    assert all(figure.axes for _, figure in figures)
     listings = [one for item in found for one in item.exhibits if isinstance(one, Listing)]
     tables = [table for one in listings if (table := one.table()) is not None]
     assert all(isinstance(table, Table) and table.rows for table in tables)
@@ -212,13 +219,13 @@ def test_exhibits_are_no_part_of_the_data(found: Findings) -> None:
     assert all("exhibits" not in item for item in found.to_dict()["items"])
 
 
-def test_no_point_of_a_figure_is_without_a_mark(found: Findings) -> None:
+def test_no_point_of_a_figure_is_without_a_mark(figures: list[tuple[str, Figure]]) -> None:
     n = 0
-    for drawing in drawings_of(found):
-        for ax in drawn_by(drawing).axes:
+    for key, figure in figures:
+        for ax in figure.axes:
             marks = marks_of(ax)
             for point in points_of(ax):
-                assert any(_holds(mark, point) for mark in marks), (drawing.key, point)
+                assert any(_holds(mark, point) for mark in marks), (key, point)
                 n += 1
             assert all(mark.text and "nan" not in mark.text.split() for mark in marks)
     assert n > 0

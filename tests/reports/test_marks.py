@@ -8,16 +8,14 @@ from html import unescape
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
 from psychollm._base.numbers import number, percent, typeset, with_interval
-from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
+from psychollm.calibration.panels.panel import CalibrationPanel
 from psychollm.plots.marks import keep_cells, keep_line, keep_points
 from psychollm.plots.marks import marks_of as kept_on
 from psychollm.plots.screen import plot_screen
-from psychollm.reports import report_text
 from psychollm.reports.figure import written
 from psychollm.reports.marks import MOST_MARKS, overlay
 from psychollm.studies.shared_confidence.result import SharedConfidence
@@ -31,23 +29,8 @@ def page(study_page: str) -> str:
     return study_page
 
 
-@pytest.fixture(scope="module")
-def panel() -> CalibrationPanel:
-    rng = np.random.default_rng(5)
-    said = np.round(rng.beta(4, 2, (4, 120)), 1)
-    right = (rng.uniform(size=said.shape) < said).astype(float)
-    said[3] = np.nan
-    frames = [pd.DataFrame(one, index=["a", "b", "<c>", "silent"]) for one in (said, right)]
-    return calibration_panel(*frames, metrics=["auroc", "brier"], rng=0, bootstrap=40)
-
-
-@pytest.fixture(scope="module")
-def calibration(panel: CalibrationPanel) -> str:
-    return report_text(panel, details={"curves": panel.curves(n_draws=30)})
-
-
-def test_every_figure_answers(page: str, calibration: str) -> None:
-    for text, n in ((page, 12), (calibration, 7)):
+def test_every_figure_answers(page: str, awkward_panel_page: str) -> None:
+    for text, n in ((page, 12), (awkward_panel_page, 7)):
         assert text.count('<div class="canvas answers"') == text.count('<g class="marks">') == n
 
 
@@ -102,20 +85,27 @@ def test_rows_of_a_forest(page: str, study: SharedConfidence) -> None:
         assert ("rect", str(place), typeset(f"{label}: correlation {told}")) in found
 
 
-def test_reliability_and_what_is_undefined(calibration: str, panel: CalibrationPanel) -> None:
-    found = marks_of(calibration, "reliability")
-    curve = panel.curves(n_draws=30).reliability.curve("b")
-    assert sum(whose == "1" for _, whose, _ in found) == curve.confidence.size
+def test_reliability_and_what_is_undefined(
+    awkward_panel_page: str, awkward_panel: CalibrationPanel
+) -> None:
+    found = marks_of(awkward_panel_page, "reliability")
+    curve = awkward_panel.curves(n_draws=30).reliability.curve("plain")
+    assert sum(whose == "5" for _, whose, _ in found) == curve.confidence.size
     assert all("nan" not in words for _, _, words in found)
-    overview = marks_of(calibration, "overview-forest")
+    overview = marks_of(awkward_panel_page, "overview-forest")
     assert any(words.startswith("silent: ") and "no " in words for _, _, words in overview)
-    told = with_interval(float(panel["auroc"].value[0]), panel["auroc"].interval[0])
-    assert any(words == typeset(f"a: AUROC {told}") for _, _, words in overview)
+    told = with_interval(
+        float(awkward_panel["auroc"].value[5]), awkward_panel["auroc"].interval[5]
+    )
+    assert any(words == typeset(f"plain: AUROC {told}") for _, _, words in overview)
 
 
-def test_words_are_escaped(calibration: str) -> None:
-    assert "<c>" not in calibration
-    assert any(words.startswith("<c>: ") for _, _, words in marks_of(calibration, "roc"))
+def test_words_are_escaped(awkward_panel_page: str) -> None:
+    assert "<always>" not in awkward_panel_page
+    assert any(
+        words.startswith("<always>: ")
+        for _, _, words in marks_of(awkward_panel_page, "reliability")
+    )
 
 
 def test_marks_lie_where_the_values_were_drawn() -> None:

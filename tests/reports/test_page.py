@@ -161,6 +161,7 @@ def test_the_same_study_makes_the_same_page_under_any_user_settings(
     assert path.read_text(encoding="utf-8") == page
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_place_that_cannot_be_written_is_named(study: SharedConfidence, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")

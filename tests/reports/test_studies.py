@@ -1,5 +1,7 @@
 """Every study has a page: whole, self-contained, with its figures, tables and what is missing."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -34,6 +36,7 @@ from tests.reports.reader import (
 )
 
 
+@cache
 def _boundary():
     rng, frames = np.random.default_rng(0), []
     rates = {"calm": (0.9, 0.8, 0.7), "inverted": (0.4, 0.7, 0.95), "<bold>": (0.9, 0.2, 0.3)}
@@ -52,6 +55,7 @@ def _boundary():
     return psy.inference_boundary(table, thinking=[("inverted", "calm")], bootstrap=50, rng=1)
 
 
+@cache
 def _efficacy():
     rng, rows, tasks, stance = np.random.default_rng(1), [], [], {}
     for m in range(5):
@@ -74,6 +78,7 @@ def _efficacy():
     )
 
 
+@cache
 def _semantic():
     rng = np.random.default_rng(2)
     chance = rng.beta(1, 1, 60)
@@ -86,6 +91,7 @@ def _semantic():
     return psy.semantic_calibration(samples, bootstrap=50, n_null=49, rng=1)
 
 
+@cache
 def _skill():
     rng, rows = np.random.default_rng(3), []
     for model in ("a", "b"):
@@ -106,6 +112,7 @@ def _skill():
     )  # fmt: skip
 
 
+@cache
 def _abstention():
     rows = [
         {"model": model, "item": f"q{n}", "pair": f"p{n // 2}", "should_abstain": n % 2,
@@ -117,6 +124,7 @@ def _abstention():
     return abstention_skill(pd.DataFrame(rows), bootstrap=50, rng=1)
 
 
+@cache
 def _revision():
     asked = Revision(
         questions=[{"question": f"{n} + 2?", "answer": str(n + 2)} for n in range(12)]
@@ -130,6 +138,7 @@ def _revision():
     return revision_skill(scores)
 
 
+@cache
 def _steering():
     rng = np.random.default_rng(4)
     ease, strengths = rng.normal(size=90), np.linspace(-2, 2, 9)
@@ -140,6 +149,7 @@ def _steering():
     return steering_match(steered, targets, n_null=39, bootstrap=20, rng=0)
 
 
+@cache
 def _difficulty():
     texts = [f"What is {'7' * (1 + n % 9)} + 1?" for n in range(60)]
     return difficulty(texts, [-(n % 9) for n in range(60)], bootstrap=20, rng=0)
@@ -229,10 +239,12 @@ def test_a_span_is_one_number_where_all_are_equal():
     assert span(_shares([1, 5], [10, 10])) == "0.10 to 0.50"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_coder_is_named_as_one():
     assert "All codes were assigned by the coder ‘judge’." in report_text(_skill())
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_code_has_the_options_that_were_chosen():
     given = "bootstrap=9, level=0.9, rng=4"
     text = read(report_text(_abstention(), options=given)).text
