@@ -21,7 +21,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 load_profile()
 
-# Modules, tests and syntax trees are much and hold no garbage: it is looked for less often.
+# Modules, tests and syntax trees are many objects that are never garbage, so collect less often.
 gc.set_threshold(50_000)
 
 ROOT = Path(__file__).resolve().parents[1]
