@@ -169,12 +169,13 @@ def tell(command: Analysis, found: Found) -> None:
     from psychollm.estimates.findings import MORE
 
     folder = command.folder
-    words = [*filter(None, (found.remark, found.summary))]
+    summary = found.summary
+    if folder is None and found.page is not None:
+        summary = summary.replace(MORE, f"{MORE}, which --out DIR writes", 1)
+    words = [*filter(None, (found.remark, summary))]
     if folder is not None:
         page = command.with_page and found.page is not None
         words += [f"\nReport: {folder / 'report.html'}" if page else "", f"Tables: {folder}"]
-    elif MORE in found.summary and found.page is not None:
-        words.append("--out DIR writes the report.")
     if command.in_markdown:
         print(_markdown(found))
     else:

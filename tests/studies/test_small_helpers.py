@@ -175,4 +175,5 @@ def test_a_likelihood_and_its_top() -> None:
     paired = paired_answers(said, said)
     evidence = Evidence.of(paired, np.stack([np.full(3, 0.5), np.zeros(3)]))
     likelihood = Likelihood.of(paired, evidence, 0)
-    assert climb(likelihood, np.zeros(7), 4).converged
+    theta = np.zeros(7)
+    assert climb(likelihood, theta, likelihood.information(theta), free=4).converged

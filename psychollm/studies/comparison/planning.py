@@ -53,17 +53,16 @@ def power_in_words(result: Any, smallest: float) -> str:
     )
     if not detected:
         return f"None: there are too few questions.{required}"
-    depending = ", depending on the pair" if " to " in detected else ""
-    rest = (
-        f" If two models are equal, there is a probability of {percent(result.power)} that the "
-        "interval of their difference excludes all differences larger than a limit; the limit is "
-        f"{excluded}{', depending on the pair' if ' to ' in excluded else ''}."
+    excluding = (
+        " If two models are equal, the interval of their difference excludes, with a probability "
+        f"of {percent(result.power)}, differences larger than {excluded}."
         if excluded
         else ""
     )
+    depending = " Values depend on the pair." if " to " in detected + excluded else ""
     return (
-        "The smallest true difference that is detected with a power of "
-        f"{percent(result.power)} is {detected}{depending}.{required}{rest}"
+        f"The smallest true difference detected with a power of {percent(result.power)} is "
+        f"{detected}.{required}{excluding}{depending}"
     )
 
 

@@ -473,11 +473,11 @@ def compare(
       0 minus 1: +0.232 [+0.158, +0.307]
       1 minus 2: +0.015 [-0.070, +0.100]; questions needed: about 23,000 to detect this difference,
         about 2,700 to show equivalence (±0.05)
-    Which differences can these questions detect? The smallest true difference that is detected
-      with a power of 80 % is 10.0 to 11.5 points, depending on the pair. Detecting a true
-      difference of 5 points takes about 1,600 to 2,100 questions. If two models are equal, there
-      is a probability of 80 % that the interval of their difference excludes all differences
-      larger than a limit; the limit is 11.3 to 13.1 points, depending on the pair.
+    Which differences can these questions detect? The smallest true difference detected with a
+      power of 80 % is 10.0 to 11.5 points. Detecting a true difference of 5 points takes about
+      1,600 to 2,100 questions. If two models are equal, the interval of their difference excludes,
+      with a probability of 80 %, differences larger than 11.3 to 13.1 points. Values depend on the
+      pair.
     """
     check_fraction("power", power, low=1.0 - check_fraction("level", level))
     answers = answers_of(scores)
