@@ -5,6 +5,7 @@ the treatment of repeated answers, and the threshold of graded scores. By defaul
 is missing and not wrong.
 """
 
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -14,13 +15,21 @@ import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.entry import warn
-from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ValidityWarning
+from psychollm._base.errors import (
+    CodeError,
+    InputError,
+    LabelError,
+    OptionError,
+    PsychollmWarning,
+    ValidityWarning,
+)
 from psychollm._base.names import shortened
 from psychollm._base.wording import Text, parameter
 from psychollm.data.labels import Table, as_labels, listed
 from psychollm.data.logs_cells import Repeats, one_per_cell
 from psychollm.data.logs_result import LogImport, ScoreLog
 from psychollm.data.logs_runs import (
+    MERGED,
     Choice,
     Paths,
     Scorer,
@@ -179,26 +188,26 @@ def read_logs(
     array([[ 1.,  0.],
            [ 0., nan]])
     """
-    record = _record(
-        paths,
-        format=format,
-        task=task,
-        scorer=scorer,
-        filter=filter,
-        no_answer=no_answer,
-        match=match,
-        columns=columns,
-        layout=layout,
-        labels=labels,
-        missing_values=missing_values,
-        score_map=score_map,
-        errors=errors,
-        unreadable=unreadable,
-        progress=progress,
-        keep=(),
-    )
-    if repeats is None:
-        warn_of_merged(record.frame)
+    with warnings.catch_warnings():
+        if repeats is not None:  # repeats in different folders are meant
+            warnings.filterwarnings("ignore", MERGED, PsychollmWarning)
+        record = read_scores(
+            paths,
+            format=format,
+            task=task,
+            scorer=scorer,
+            filter=filter,
+            no_answer=no_answer,
+            match=match,
+            columns=columns,
+            layout=layout,
+            labels=labels,
+            missing_values=missing_values,
+            score_map=score_map,
+            errors=errors,
+            unreadable=unreadable,
+            progress=progress,
+        )
     return imported(record, repeats=repeats, threshold=threshold, strict=strict)
 
 
@@ -301,48 +310,6 @@ def read_scores(
     >>> read_scores({"before": path, "after": path}).frame["model"].unique().tolist()
     ['before', 'after']
     """
-    record = _record(
-        paths,
-        format=format,
-        task=task,
-        scorer=scorer,
-        filter=filter,
-        no_answer=no_answer,
-        match=match,
-        columns=columns,
-        layout=layout,
-        labels=labels,
-        missing_values=missing_values,
-        score_map=score_map,
-        errors=errors,
-        unreadable=unreadable,
-        progress=progress,
-        keep=keep,
-    )
-    warn_of_merged(record.frame)
-    return record
-
-
-def _record(
-    paths: Paths,
-    *,
-    format: LogFormat | None,  # noqa: A002
-    task: str | Iterable[str] | None,
-    scorer: Scorer | None,
-    filter: str | None,  # noqa: A002
-    no_answer: NoAnswer | None,
-    match: Match,
-    columns: Mapping[str, str] | None,
-    layout: Layout,
-    labels: bool,
-    missing_values: MissingValues,
-    score_map: Mapping[str, float] | None,
-    errors: Errors,
-    unreadable: Unreadable,
-    progress: bool,
-    keep: Sequence[str],
-) -> ScoreLog:
-    """Read logs as `read_scores` does, without the warning about merged folders."""
     check_choice("match", match, Match)
     if no_answer is not None:
         check_choice("no_answer", no_answer, NoAnswer)
@@ -451,6 +418,7 @@ def _frame(
     if absent := [name for name in keep if (frame[name] == "").all()]:
         msg = f"{parameter('keep', absent[0])}: {chosen[0][0].source} has no such column or field"
         raise LabelError(msg)
+    warn_of_merged(frame)
     return frame, n_apart
 
 

@@ -120,6 +120,9 @@ def _with_names(by_name: Mapping[str, Sequence[Run]]) -> list[Run]:
     ]
 
 
+MERGED = ".* count as repeats of one model"  # pattern of the warning
+
+
 def warn_of_merged(frame: "pd.DataFrame") -> None:
     """Warn if answers in different folders are counted as repeats of one model.
 
