@@ -119,7 +119,8 @@ def _told(fit: "IRTFit", items: "pd.DataFrame", able: "pd.DataFrame", *, written
     ending = fit.convergence
     how = "converged" if ending.converged else f"did not converge ({ending.reason})"
     name = {"rasch": "Rasch"}.get(fit.model, fit.model.upper())
-    able = able.sort_values("ability", ascending=False, kind="stable")
+    # Equal abilities differ in the last bit, by the processor: they keep the order of the table.
+    able = able.sort_values("ability", ascending=False, kind="stable", key=lambda a: a.round(9))
     lines = [
         f"{name} fit to {fit.n_respondents:,} models and {len(fit.labels):,} questions: {how} "
         f"after {ending.iterations} iterations, log-likelihood {fit.log_likelihood:,.1f}.",
