@@ -24,7 +24,7 @@ from numba import njit
 import psychollm as psy
 from benchmarks.growth import fastest, rates
 from benchmarks.simulated import one_factor
-from psychollm.kernels.correlate import correlate_into
+from psychollm.kernels.correlate import correlate_pairs, empty_outputs
 from psychollm.kernels.table_inference import OWN_THRESHOLDS
 from psychollm.kernels.tetrachoric import correlate_table, thresholds_of
 from validation.compare_with_r import compare
@@ -56,14 +56,20 @@ def counts_of(yes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def pair_row(kind: str, answers: np.ndarray) -> str:
     """Return the nanoseconds of a pair, one at a time and together."""
     joint, own, n = counts = counts_of(answers == 1)
-    tau, matrix = thresholds_of(own[:, 0].copy(), np.diag(n).copy()), np.empty_like(joint)
+    tau = thresholds_of(own[:, 0].copy(), np.diag(n).copy())
     i, j = np.tril_indices(len(answers), -1)
     n11, n10, n01 = joint[i, j], (own - joint)[i, j], (own - joint)[j, i]
     n00 = n[i, j] - n11 - n10 - n01
     tables, rho = np.column_stack([n11, n10, n01, n00, tau[i], tau[j]]), np.empty(len(i))
     alone = fastest(lambda: one_at_a_time(tables, rho)) / len(rho)
-    together = fastest(lambda: correlate_into(counts, tau, 1, OWN_THRESHOLDS, matrix)) / len(rho)
-    differ = np.abs(matrix[i, j] - rho).max()
+    out, stack = empty_outputs(1, *joint.shape), tuple(one[None] for one in counts)
+
+    def solve() -> None:
+        out[0].fill(np.nan)  # others would be kept
+        correlate_pairs(stack, tau[None], 1, OWN_THRESHOLDS, out)
+
+    together = fastest(solve) / len(rho)
+    differ = np.abs(out[0][0, i, j] - rho).max()
     least = EVALUATIONS * rates()["exp"][0]
     return (
         f"| pair, {kind} | {alone:.0f} ns | {together:.0f} ns | {alone / together:.1f} | "

@@ -410,7 +410,7 @@ def _correlated(
     tables = np.empty((pairs, size, size))
     count_tables(codes, w, tables)
     cuts = row_cuts(row_margins(codes, w, size))
-    out = empty_outputs(len(codes))
+    out = empty_outputs(len(codes), len(codes))
     correlate_ordered_pairs(tables, cuts, RULES[empty_cells], missing == "global", out)
     matrix, complement, residual, iterations, status = out
     return PolychoricCorrelation(

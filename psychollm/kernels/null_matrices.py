@@ -19,18 +19,20 @@ References
    totals. Nature Communications, 5, 4114. https://doi.org/10.1038/ncomms5114
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from psychollm._base.types import FloatArray, WordArray
 from psychollm.kernels._jit import njit
-from psychollm.kernels.correlate import correlate_into
-from psychollm.kernels.one_factor import count_answers, simulate_one_factor
+from psychollm.kernels.correlate import correlations
+from psychollm.kernels.one_factor import count_answers, draw_counts
 from psychollm.kernels.pair_counts import popcount
 from psychollm.kernels.random import advance, advance_below, below, seed_stream
-from psychollm.kernels.tetrachoric import fill_thresholds
+from psychollm.kernels.tetrachoric import thresholds_of
 
+Counts = tuple[FloatArray, FloatArray, FloatArray]  # joint, yes, n: each (m, k, k)
 ONE, ZERO = np.uint64(1), np.uint64(0)
 SIX, LOW_6 = np.uint64(6), np.uint64(63)
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -139,72 +141,92 @@ def trade_rows(state, answered, n, trades, table):
 
 
 WITHIN_MODEL, WITHIN_QUESTION, BOTH_MARGINS = 0, 1, 2
+CELLS = 1 << 16  # cells of the count matrices that are drawn before they are correlated
+
+
+# `design` is (yes, answered, mask, n_questions, totals, sizes): packed answers, packed flags of
+# answered cells, the mask for counting (empty if complete), and per row the number of answers and
+# of yes answers. Each scheme has a function of its own, for a study needs only one of them.
+@njit
+def _count_shuffled_rows(seeds, design, _, table, counts):
+    _, answered, mask, n_questions, totals, sizes = design
+    joint, own, both = counts
+    for r in range(seeds.shape[0]):
+        shuffle_rows(seed_stream(seeds[r]), answered, n_questions, totals, sizes, table)
+        count_answers(table, mask, (joint[r], own[r], both[r]))
 
 
 @njit
-def _correlate_bits(table, mask, counts, rule, fixed, tau, matrix):
-    """Correlate packed rows; `mask` (k, words) is empty if no answer is missing."""
-    count_answers(table, mask, counts)
-    _, own, both = counts
-    k = tau.size
-    yes, n = np.empty(k), np.empty(k)
-    for i in range(k):
-        yes[i], n[i] = own[i, i], both[i, i]
-    fill_thresholds(yes, n, tau)
-    correlate_into(counts, tau, rule, fixed, matrix)
+def _count_shuffled_columns(seeds, design, _, table, counts):
+    yes, answered, mask, n_questions, _, _ = design
+    joint, own, both = counts
+    for r in range(seeds.shape[0]):
+        shuffle_columns(seed_stream(seeds[r]), yes, answered, n_questions, table)
+        count_answers(table, mask, (joint[r], own[r], both[r]))
+
+
+@njit
+def _count_traded_rows(seeds, design, trades, table, counts):
+    yes, answered, mask, n_questions, _, _ = design
+    joint, own, both = counts
+    for r in range(seeds.shape[0]):
+        table[:] = yes
+        trade_rows(seed_stream(seeds[r]), answered, n_questions, trades, table)
+        count_answers(table, mask, (joint[r], own[r], both[r]))
+
+
+_SHUFFLED = (_count_shuffled_rows, _count_shuffled_columns, _count_traded_rows)
 
 
 def draw_permuted(
-    seeds: WordArray, scheme: int, design: Any, counts: Any, *rules: Any
+    seeds: WordArray, scheme: int, design: Any, n: FloatArray, trades: int, *rules: Any
 ) -> tuple[FloatArray, FloatArray]:
     """Draw correlations (m, k, k) and thresholds (m, k) of tables shuffled by seeds (m, 2)."""
-    m, k = len(seeds), len(design[0])
-    drawn = np.empty((m, k, k)), np.empty((m, k))
-    _fill_permuted(seeds, scheme, design, counts, rules, drawn)
-    return drawn
+    table = np.empty_like(design[0])
+
+    def count(some: WordArray, counts: Counts) -> None:
+        _SHUFFLED[scheme](some, design, trades, table, counts)
+
+    return _drawn(count, seeds, n, *rules)
 
 
 def draw_one_factor(
-    seeds: WordArray, loadings: FloatArray, cuts: FloatArray, design: Any, counts: Any, *rules: Any
+    seeds: WordArray,
+    loadings: FloatArray,
+    cuts: FloatArray,
+    design: Any,
+    n: FloatArray,
+    *rules: Any,
 ) -> tuple[FloatArray, FloatArray]:
     """Draw correlations and thresholds of tables simulated from the one-factor model."""
-    m, k = len(seeds), len(design[0])
-    drawn = np.empty((m, k, k)), np.empty((m, k))
-    _fill_one_factor(seeds, loadings, cuts, design, counts, rules, drawn)
-    return drawn
+    table, mask, n_questions = np.empty_like(design[0]), design[2], design[3]
+
+    def count(some: WordArray, counts: Counts) -> None:
+        draw_counts(loadings, cuts, n_questions, mask, some, table, counts)
+
+    return _drawn(count, seeds, n, *rules)
 
 
-@njit
-def _fill_permuted(seeds, scheme, design, counts, rules, drawn):
-    # `design` is (yes, answered, mask, n_questions, totals, sizes): packed answers, packed flags
-    # of answered cells, the mask for counting (empty if complete), and per row the number of
-    # answers and of yes answers.
-    yes, answered, mask, n_questions, totals, sizes = design
-    k = yes.shape[0]
-    (rule, fixed, trades), (matrices, thresholds) = rules, drawn
-    table = np.empty_like(yes)
-    for r in range(seeds.shape[0]):
-        state = seed_stream(seeds[r])
-        if scheme == WITHIN_MODEL:
-            shuffle_rows(state, answered, n_questions, totals, sizes, table)
-        elif scheme == WITHIN_QUESTION:
-            shuffle_columns(state, yes, answered, n_questions, table)
-        else:
-            for i in range(k):
-                for w in range(yes.shape[1]):
-                    table[i, w] = yes[i, w]
-            trade_rows(state, answered, n_questions, trades, table)
-        _correlate_bits(table, mask, counts, rule, fixed, thresholds[r], matrices[r])
-
-
-@njit
-def _fill_one_factor(seeds, loadings, cuts, design, counts, rules, drawn):
-    yes, _, mask, n_questions, _, _ = design
-    (rule, fixed), (matrices, thresholds) = rules, drawn
-    table = np.empty_like(yes)
-    for r in range(seeds.shape[0]):
-        simulate_one_factor(loadings, cuts, n_questions, seed_stream(seeds[r]), table)
-        _correlate_bits(table, mask, counts, rule, fixed, thresholds[r], matrices[r])
+def _drawn(
+    count: Callable[[WordArray, Counts], None],
+    seeds: WordArray,
+    n: FloatArray,
+    rule: int,
+    fixed: bool,
+) -> tuple[FloatArray, FloatArray]:
+    """Correlate the tables whose counts `count` fills; `n` (k, k) are their common answers."""
+    (m, k), step = (len(seeds), len(n)), max(1, CELLS // n.size)
+    matrices, thresholds = np.empty((m, k, k)), np.empty((m, k))
+    shape = (min(m, step), k, k)
+    counts = np.empty(shape), np.empty(shape), np.repeat(n[None], shape[0], axis=0)
+    for low in range(0, m, step):
+        high = min(low + step, m)
+        joint, yes, both = (one[: high - low] for one in counts)
+        count(seeds[low:high], (joint, yes, both))
+        own = (np.ascontiguousarray(np.diagonal(of, axis1=1, axis2=2)) for of in (yes, both))
+        thresholds[low:high] = thresholds_of(*own)
+        matrices[low:high] = correlations((joint, yes, both), thresholds[low:high], rule, fixed)
+    return matrices, thresholds
 
 
 @njit

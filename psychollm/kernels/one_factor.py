@@ -110,7 +110,10 @@ def margin_thresholds(counts):
 
 
 @njit
-def draw_counts(loadings, thresholds, n_questions, answered, seed, yes, counts):
-    """Draw answers of the one-factor model into `yes` (k, words), and fill their pair counts."""
-    simulate_one_factor(loadings, thresholds, n_questions, seed_stream(seed), yes)
-    count_answers(yes, answered, counts)
+def draw_counts(loadings, thresholds, n_questions, answered, seeds, yes, counts):
+    """Draw a table of the one-factor model for each of m seeds, and fill counts (m, k, k)."""
+    # `yes` (k, words) is overwritten by each table.
+    joint, own, both = counts
+    for r in range(seeds.shape[0]):
+        simulate_one_factor(loadings, thresholds, n_questions, seed_stream(seeds[r]), yes)
+        count_answers(yes, answered, (joint[r], own[r], both[r]))

@@ -35,7 +35,7 @@ from psychollm.kernels.pairwise_likelihood import (
     Z_BOUND,
     pair_terms,
 )
-from psychollm.kernels.symmetric import cholesky_solve
+from psychollm.kernels.symmetric import cholesky_solve, dot
 
 SMALL = 1e-6
 PENALTY = 1.0
@@ -49,7 +49,7 @@ def loadings_of(v, loading, slope):
     """Fill loadings (k, m) and their derivatives (k, m, m) from v (k, m), by equation (1)."""
     k, m = v.shape
     for i in range(k):
-        r = math.sqrt(np.sum(v[i] * v[i]))
+        r = math.sqrt(dot(v[i], v[i]))
         t = math.tanh(r)
         along = t / r if r > SMALL else 1.0
         bend = (1.0 - t * t - along) / (r * r) if r > SMALL else 0.0
@@ -61,12 +61,23 @@ def loadings_of(v, loading, slope):
 
 
 @njit
+def _penalty(v):
+    """Return the penalty of v (k, m)."""
+    total = 0.0
+    for i in range(v.shape[0]):
+        for a in range(v.shape[1]):
+            total += v[i, a] * v[i, a]
+    return 0.5 * PENALTY * total
+
+
+@njit
 def _add_pair(i, j, score, weight, terms, gradient, information):
     """Add score and information of pair (i, j) with respect to v_i and v_j."""
     loading, slope = terms
     m = loading.shape[1]
-    di, dj = np.zeros(m), np.zeros(m)
+    di, dj = np.empty(m), np.empty(m)
     for a in range(m):
+        di[a] = dj[a] = 0.0
         for b in range(m):
             di[a] += slope[i, a, b] * loading[j, b]
             dj[a] += slope[j, a, b] * loading[i, b]
@@ -88,14 +99,14 @@ def _evaluate(counts, tau, rate, v, terms, gradient, information):
     loading, slope = terms  # (k, m) and (k, m, m), filled here
     loadings_of(v, loading, slope)
     information[:] = 0.0
-    value = -0.5 * PENALTY * np.sum(v * v)
+    value = -_penalty(v)
     for p in range(gradient.size):
         gradient[p] = -PENALTY * v[p // m, p % m]
         information[p, p] = PENALTY
     for i in range(v.shape[0]):
         for j in range(i):
             if tau[i, j] == tau[i, j]:
-                r = np.sum(loading[i] * loading[j])
+                r = dot(loading[i], loading[j])
                 term, score, weight = pair_terms(counts, tau, rate, i, j, r)
                 value += term
                 _add_pair(i, j, score, weight, terms, gradient, information)
@@ -134,7 +145,7 @@ def fit_pairwise_factors(counts, tau, rate, loading, tolerance, max_steps):
     gradient, information = np.empty(k * m), np.empty((k * m, k * m))
     new_gradient, new_information = np.empty(k * m), np.empty((k * m, k * m))
     for i in range(k):
-        length = math.sqrt(np.sum(loading[i] * loading[i]))
+        length = math.sqrt(dot(loading[i], loading[i]))
         for a in range(m):
             v[i, a] = loading[i, a] * (math.atanh(length) / length if length > SMALL else 1.0)
     damping = 1e-3
@@ -150,35 +161,40 @@ def fit_pairwise_factors(counts, tau, rate, loading, tolerance, max_steps):
         if not gain >= -1e-10 * abs(value):
             damping = max(10.0 * damping, 1e-3)
             if damping > 1e9:
-                return value + 0.5 * PENALTY * np.sum(v * v), taken, STALLED
+                return value + _penalty(v), taken, STALLED
             continue
-        overshot = np.sum(new_gradient * step) < -0.5 * np.sum(gradient * step)
+        overshot = dot(new_gradient, step) < -0.5 * dot(gradient, step)
         damping = max(4.0 * damping, 0.1) if overshot else max(0.1 * damping, 1e-6)
         v, proposed, value = proposed, v, better
         for i in range(k):
             for a in range(m):
                 loading[i, a] = trial[i, a]
         if abs(gain) < tolerance + ROUNDING * abs(value):
-            return value + 0.5 * PENALTY * np.sum(v * v), taken + 1, CONVERGED
+            return value + _penalty(v), taken + 1, CONVERGED
         gradient, new_gradient = new_gradient, gradient
         information, new_information = new_information, information
-    return value + 0.5 * PENALTY * np.sum(v * v), max_steps, OUT_OF_STEPS
+    return value + _penalty(v), max_steps, OUT_OF_STEPS
 
 
 @njit
 def add_factor(z, loading, wider):
     """Fill `wider` (k, m + 1) with loadings (k, m) and the first principal axis of z (k, k)."""
     k, m = loading.shape
-    direction = np.empty(k)
+    direction, image = np.empty(k), np.empty(k)
+    squares = 0.0
     for i in range(k):
         direction[i] = 1.0 + 0.01 * i
-    shift = math.sqrt(np.sum(z * z))  # makes the largest eigenvalue the largest in absolute value
+        for j in range(k):
+            squares += z[i, j] * z[i, j]
+    shift = math.sqrt(squares)  # makes the largest eigenvalue the largest in absolute value
     for _ in range(200):
-        image = shift * direction
         for i in range(k):
+            image[i] = shift * direction[i]
             for j in range(k):
                 image[i] += z[i, j] * direction[j]
-        direction = image / math.sqrt(np.sum(image * image))
+        length = math.sqrt(dot(image, image))
+        for i in range(k):
+            direction[i] = image[i] / length
     for i in range(k):
         second = SECOND * math.sqrt(float(k)) * direction[i]
         length = second * second

@@ -40,7 +40,7 @@ import numpy as np
 from psychollm.kernels._jit import njit
 from psychollm.kernels.bivariate import bvn_pdf
 from psychollm.kernels.discordance import pair_cells
-from psychollm.kernels.symmetric import cholesky_solve
+from psychollm.kernels.symmetric import cholesky_solve, dot
 from psychollm.kernels.tetrachoric import fill_thresholds, pair_thresholds
 
 BOUND = 0.9995
@@ -160,7 +160,9 @@ def fit_pairwise(counts, tau, rate, loading, tolerance, max_steps):
     """Maximise equation (1) over loadings, in place; return (value, steps, status)."""
     # `counts` is (joint, yes, n), each (k, k). `tolerance` bounds the last change of z.
     k = loading.size
-    z, proposed, trial, step = np.arctanh(loading), np.empty(k), np.empty(k), np.empty(k)
+    z, proposed, trial, step = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
+    for i in range(k):
+        z[i] = math.atanh(loading[i])
     gradient, information = np.empty(k), np.empty((k, k))
     new_gradient, new_information = np.empty(k), np.empty((k, k))
     damping = 1e-6
@@ -178,7 +180,7 @@ def fit_pairwise(counts, tau, rate, loading, tolerance, max_steps):
             continue
         # If the expected information is half of the observed information, steps overshoot and
         # oscillate.
-        overshot = np.sum(new_gradient * step) < -0.5 * np.sum(gradient * step)
+        overshot = dot(new_gradient, step) < -0.5 * dot(gradient, step)
         damping = max(4.0 * damping, 0.1) if overshot else max(0.1 * damping, 1e-6)
         level = better <= value + ROUNDING * abs(value)
         z, proposed, value = proposed, z, better
@@ -199,12 +201,13 @@ def start_loadings(counts, tau, loading):
     # 39(3), 753-757. https://doi.org/10.2307/2531104
     joint, yes, n = counts
     k = loading.size
-    R, direction = np.zeros((k, k)), np.empty(k)
+    R, direction, image = np.empty((k, k)), np.empty(k), np.empty(k)
     for i in range(k):
         R[i, i] = 1.0
         # unequal entries, because equal entries could be orthogonal to the result
         direction[i] = 1.0 + 0.01 * i
         for j in range(i):
+            R[i, j] = R[j, i] = 0.0
             if tau[i, j] == tau[i, j]:
                 n11 = joint[i, j] + 0.5
                 n10, n01 = yes[i, j] - n11 + 1.0, yes[j, i] - n11 + 1.0
@@ -213,12 +216,11 @@ def start_loadings(counts, tau, loading):
                 R[i, j] = R[j, i] = (odds - 1.0) / (odds + 1.0)
     length = 1.0
     for _ in range(50):
-        image = np.zeros(k)
         for i in range(k):
-            for j in range(k):
-                image[i] += R[i, j] * direction[j]
-        length = math.sqrt(np.sum(image * image))
-        direction = image / length
+            image[i] = dot(R[i], direction)
+        length = math.sqrt(dot(image, image))
+        for i in range(k):
+            direction[i] = image[i] / length
     for i in range(k):
         first = direction[i] * math.sqrt(length)
         loading[i] = min(START_BOUND, max(-START_BOUND, first))

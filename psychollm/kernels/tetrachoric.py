@@ -378,9 +378,9 @@ def fill_thresholds(yes, n, tau):
 
 
 def thresholds_of(yes: FloatArray, n: FloatArray) -> FloatArray:
-    """Return the thresholds of `fill_thresholds`, for callers outside the kernels."""
-    tau = np.empty(yes.size)
-    fill_thresholds(yes, n, tau)
+    """Return the thresholds of `fill_thresholds`, in the shape of the counts."""
+    tau = np.empty(yes.shape)
+    fill_thresholds(yes.reshape(-1), n.reshape(-1), tau.reshape(-1))
     return tau
 
 

@@ -74,7 +74,9 @@ def _densities(t, gap, product, density, slope):
 @njit
 def _add_integrals_to_one(t, gap, product, middle, ones, total):
     """Add to `total` the integrals from `t` to 1."""
-    least = t.min()
+    least = 1.0  # no t is larger
+    for i in range(LANES):
+        least = min(least, t[i])
     ones[:] = 1.0
     if least >= 0.85:
         _add_panels(NODES_8, WEIGHTS_8, t, ones, gap, product, total)

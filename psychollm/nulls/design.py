@@ -14,7 +14,7 @@ from psychollm._base.types import EmptyCells, FloatArray, Missing
 from psychollm._base.wording import parameter
 from psychollm.data.pair_counts import CountedAnswers, PairCounts, writable_counts
 from psychollm.data.responses import ResponsesLike
-from psychollm.kernels.correlate import RULES, correlate_into
+from psychollm.kernels.correlate import RULES, correlations
 from psychollm.kernels.tetrachoric import thresholds_of
 
 StatisticName: TypeAlias = Literal[
@@ -120,18 +120,11 @@ class Design:
     rule: int
     fixed: bool
 
-    def workspace(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return new (joint, yes, n) arrays for one block of replicates."""
-        shape = self.counts.joint.shape
-        return np.empty(shape), np.empty(shape), np.array(self.counts.n)
-
     def observed(self) -> tuple[FloatArray, FloatArray]:
         """Return correlations (1, k, k) and thresholds (1, k) of the observed table."""
-        yes, n = np.diagonal(self.counts.yes).copy(), np.diagonal(self.counts.n).copy()
-        tau = thresholds_of(yes, n)
-        matrix = np.empty(self.counts.joint.shape)
-        correlate_into(writable_counts(self.counts), tau, self.rule, self.fixed, matrix)
-        return matrix[None], tau[None]
+        joint, yes, n = (one[None] for one in writable_counts(self.counts))
+        tau = thresholds_of(np.diagonal(yes[0]).copy(), np.diagonal(n[0]).copy())[None]
+        return correlations((joint, yes, n), tau, self.rule, self.fixed), tau
 
 
 def make_design(data: ResponsesLike, *, empty_cells: EmptyCells, missing: Missing) -> Design:

@@ -114,8 +114,8 @@ def one_factor_null(
     cuts = margin_thresholds(counts)
 
     def task(seeds: WordArray) -> FloatArray:
-        space, rules = design.workspace(), (design.rule, design.fixed)
-        return compute(*draw_one_factor(seeds, size, cuts, design.packed, space, *rules))
+        n, rules = design.counts.n, (design.rule, design.fixed)
+        return compute(*draw_one_factor(seeds, size, cuts, design.packed, n, *rules))
 
     draws = replicate(
         task, n_null, rng=rng, n_jobs=n_jobs, progress=progress, label="one-factor null"

@@ -140,10 +140,10 @@ def _permuted_block(
         seeds,
         SCHEMES[scheme],
         design.packed,
-        design.workspace(),
+        design.counts.n,
+        trades,
         design.rule,
         design.fixed,
-        trades,
     )
     return compute(matrices, thresholds)
 

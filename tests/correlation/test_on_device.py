@@ -85,7 +85,7 @@ def test_correlations_are_those_of_the_kernels(missing, rule, piece, monkeypatch
 def test_what_is_left_to_the_kernels(missing):
     """Pairs with an empty cell, and what lies beyond 0.97."""
     expected = psy.tetrachoric(table(missing))
-    out = empty_outputs(len(expected.labels))
+    out = empty_outputs(len(expected.labels), len(expected.labels))
     on_device.solve_pairs(expected.counts, "cpu", out)
     lower = np.tril_indices(len(expected.labels), -1)
     solved, status = np.isfinite(out[0][lower]), expected.status[lower]

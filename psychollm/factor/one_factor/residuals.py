@@ -229,10 +229,11 @@ def draw_statistics(
     # if complete.
     k = loadings.size
     yes = np.empty((k, (n_questions + 63) // 64), dtype=np.uint64)
-    counts = (np.empty((k, k)), np.empty((k, k)), n.copy())
+    drawn = (np.empty((1, k, k)), np.empty((1, k, k)), n[None].copy())
+    counts = (drawn[0][0], drawn[1][0], drawn[2][0])
     draws = np.empty(len(seeds))
-    for m, seed in enumerate(seeds):
-        draw_counts(loadings, thresholds, n_questions, answered, seed, yes, counts)
+    for m in range(len(seeds)):
+        draw_counts(loadings, thresholds, n_questions, answered, seeds[m : m + 1], yes, drawn)
         draws[m] = statistic(counts, loadings.copy())
     return draws
 

@@ -369,6 +369,6 @@ def _measure(matrices: FloatArray, thresholds: FloatArray) -> FloatArray:
 def _block(seeds: WordArray, *, design: Design, loadings: FloatArray) -> FloatArray:
     slopes, cuts = np.array(loadings), margin_thresholds(writable_counts(design.counts))
     matrices, thresholds = draw_one_factor(
-        seeds, slopes, cuts, design.packed, design.workspace(), design.rule, design.fixed
+        seeds, slopes, cuts, design.packed, design.counts.n, design.rule, design.fixed
     )
     return _measure(matrices, thresholds)
