@@ -20,6 +20,10 @@ loaded from the cache first, Numba 0.68 loses the type of the returned array bef
 Python ("'descr' is NULL"). A kernel returns at most one array to Python, because an interrupt
 during a call that returns several arrays would become a SystemError.
 
+Numba would compile a kernel anew for each literal number that another kernel passes to it: for
+0 and for 1, besides the version for any integer. `njit` therefore passes only the types of
+literals on, which saves a twelfth of the time of compiling all kernels.
+
 Numba's cache does not detect changes in functions of other files. A kernel therefore inlines only
 functions of its own file or of files that change rarely, and CI runs the tests with a cold cache.
 """
@@ -28,6 +32,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+from numba import types
 from numba.core import event
 
 from psychollm.kernels.compilation import compiling
@@ -37,9 +42,12 @@ def njit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` lazily with the options of all kernels."""
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     try:
-        return numba.njit(cache=True, **options)(function)
+        kernel = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # "cannot cache function ...: no locator available"
-        return numba.njit(**options)(function)
+        kernel = numba.njit(**options)(function)
+    resolve = kernel.get_call_template
+    kernel.get_call_template = lambda args, kws: resolve(tuple(map(types.unliteral, args)), kws)
+    return kernel
 
 
 class _Listener(event.Listener):

@@ -49,7 +49,7 @@ EMPTY, ONE_CLASS, ONE_VALUE, SEPARATED, ORDINARY = 0, 1, 2, 3, 4
 
 # Newton's method stops when the gain of a step, in units of (1), is below the tolerance. The error
 # after the step is of the order of the squared gain.
-_TOLERANCE = 1e-8
+_TOLERANCE = 1e-9
 _TOLERANCE_PENALISED = 1e-18
 _SHORT = 1e-4
 _LONGEST = 4.0  # longest step of an intercept; Newton steps overshoot at extreme probabilities
@@ -290,7 +290,7 @@ def recalibrations(
 
 
 _MAX_STEPS = 60
-_TOLERANCE = 1e-9
+_ROOT_TOLERANCE = 1e-9
 
 
 @njit
@@ -307,7 +307,7 @@ def _bound(data, best, top, which, others, penalty, reach):
         theta[which] = best[which] + move
         fall = top - maximise(data, theta, others, penalty)
         root = math.sqrt(max(2.0 * fall, 0.0))
-        if abs(root - z) < _TOLERANCE:
+        if abs(root - z) < _ROOT_TOLERANCE:
             break
         slope = (root - near_root) / (move - near)
         if root > z:

@@ -1,4 +1,4 @@
-"""Correlation matrices of random tables of ordered answers: shuffled, drawn, or resampled."""
+"""Random tables of ordered answers, shuffled, drawn or resampled, and their correlations."""
 
 import math
 
@@ -11,7 +11,7 @@ from psychollm.kernels.polychoric import (
     count_table,
     margin_cuts,
 )
-from psychollm.kernels.random import below, normal, seed_stream
+from psychollm.kernels.random import below, normal
 
 
 @njit
@@ -93,32 +93,10 @@ def correlate_answers(codes, rule, fixed, cuts, matrix):
 
 
 @njit
-def correlate_shuffled(seeds, codes, by_row, rule, fixed, size, out):
-    """Fill `out` (r, k, k) with correlations of shuffled tables, one per seed (r, 2)."""
-    table, cuts = np.empty_like(codes), np.empty((codes.shape[0], size + 1))
-    for r in range(seeds.shape[0]):
-        shuffle_answers(seed_stream(seeds[r]), codes, by_row, table)
-        correlate_answers(table, rule, fixed, cuts, out[r])
-
-
-@njit
-def correlate_drawn(seeds, codes, loadings, cuts, rule, fixed, out):
-    """Fill `out` (r, k, k) with correlations of tables drawn from factors, one per seed (r, 2)."""
-    table, own = np.empty_like(codes), np.empty_like(cuts)
-    for r in range(seeds.shape[0]):
-        draw_answers(seed_stream(seeds[r]), loadings, cuts, codes, table)
-        correlate_answers(table, rule, fixed, own, out[r])
-
-
-@njit
-def correlate_resampled(seeds, codes, rule, fixed, size, out):
-    """Fill `out` (r, k, k) with correlations of units drawn with replacement, one per seed."""
+def resample_answers(state, codes, out):
+    """Fill `out` (k, n) with columns of `codes` drawn with replacement."""
     k, n = codes.shape
-    table, cuts = np.empty_like(codes), np.empty((k, size + 1))
-    for r in range(seeds.shape[0]):
-        state = seed_stream(seeds[r])
-        for u in range(n):
-            unit = below(state, n)
-            for i in range(k):
-                table[i, u] = codes[i, unit]
-        correlate_answers(table, rule, fixed, cuts, out[r])
+    for u in range(n):
+        unit = below(state, n)
+        for i in range(k):
+            out[i, u] = codes[i, unit]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -25,10 +26,11 @@ from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels.correlate import RULES
 from psychollm.kernels.ordered_nulls import (
     correlate_answers,
-    correlate_drawn,
-    correlate_resampled,
-    correlate_shuffled,
+    draw_answers,
+    resample_answers,
+    shuffle_answers,
 )
+from psychollm.kernels.random import seed_stream
 
 Scheme: TypeAlias = Literal["within_model", "within_question"]
 # For each kind of rows: the scheme that preserves the yes rates of rows, and the scheme that
@@ -52,29 +54,45 @@ class OrderedDesign:
 
     def observed(self) -> tuple[FloatArray, FloatArray]:
         """Return the observed correlations (k, k) and thresholds with infinite ends (k, C + 1)."""
-        k = len(self.codes)
-        matrix, cuts = np.empty((k, k)), np.empty((k, self.size + 1))
-        correlate_answers(self.codes, self.rule, self.fixed, cuts, matrix)
-        return matrix, cuts
+        cuts = np.empty((len(self.codes), self.size + 1))
+        return self._correlations(self.codes, cuts), cuts
 
     def shuffled(self, seeds: WordArray, scheme: Scheme) -> FloatArray:
         """Return correlations of shuffled tables (r, k, k)."""
-        out = np.empty((len(seeds), len(self.codes), len(self.codes)))
         by_row = scheme == SCHEMES[self.of][0]
-        correlate_shuffled(seeds, self.codes, by_row, self.rule, self.fixed, self.size, out)
-        return out
+        return self._replicates(
+            seeds, lambda state, table: shuffle_answers(state, self.codes, by_row, table)
+        )
 
     def drawn(self, seeds: WordArray, loadings: FloatArray, cuts: FloatArray) -> FloatArray:
         """Return correlations of tables drawn from orthogonal factors (r, k, k)."""
-        out = np.empty((len(seeds), len(self.codes), len(self.codes)))
-        correlate_drawn(seeds, self.codes, loadings, cuts, self.rule, self.fixed, out)
-        return out
+        return self._replicates(
+            seeds, lambda state, table: draw_answers(state, loadings, cuts, self.codes, table)
+        )
 
     def resampled(self, seeds: WordArray) -> FloatArray:
         """Return correlations of resampled units (r, k, k)."""
-        out = np.empty((len(seeds), len(self.codes), len(self.codes)))
-        correlate_resampled(seeds, self.codes, self.rule, self.fixed, self.size, out)
+        return self._replicates(
+            seeds, lambda state, table: resample_answers(state, self.codes, table)
+        )
+
+    def _replicates(
+        self, seeds: WordArray, fill: Callable[[WordArray, AnyArray], None]
+    ) -> FloatArray:
+        """Return correlations of tables that `fill` draws from the stream of each seed."""
+        k = len(self.codes)
+        table, cuts = np.empty_like(self.codes), np.empty((k, self.size + 1))
+        out = np.empty((len(seeds), k, k))
+        for one, seed in zip(out, seeds, strict=True):
+            fill(seed_stream(seed), table)
+            one[:] = self._correlations(table, cuts)
         return out
+
+    def _correlations(self, codes: AnyArray, cuts: FloatArray) -> FloatArray:
+        """Return the correlations (k, k) of a table, and fill its thresholds (k, C + 1)."""
+        matrix = np.empty((len(codes), len(codes)))
+        correlate_answers(codes, self.rule, self.fixed, cuts, matrix)
+        return matrix
 
     @property
     def n(self) -> float:

@@ -250,7 +250,8 @@ class Target:
             else x[:, :items].copy()
         )
         mean = x[:, 2 * items : self.n_likelihood] @ contrasts(self.families.n).T
-        return slope, np.ascontiguousarray(x[:, items : 2 * items]), mean
+        # Kernels are compiled anew for each memory layout.
+        return np.ascontiguousarray(slope), np.ascontiguousarray(x[:, items : 2 * items]), mean
 
     def log_likelihood(self, x: FloatArray) -> FloatArray:
         """Return the marginal log-likelihoods (S,) at x (S, P)."""
