@@ -35,6 +35,7 @@ import numpy as np
 
 from psychollm.kernels._jit import njit
 from psychollm.kernels.exponential import exponentials
+from psychollm.kernels.loops import copy_values
 from psychollm.kernels.normal import normal_cdf
 
 LOGIT, PROBIT = 0, 1
@@ -197,13 +198,13 @@ def _climb(mode, items, answers, prior, work, heights, root):
     gradient, step = np.empty(size), np.empty(size)
     theta, trial = np.empty((1, size)), np.empty((1, size))
     curvature = np.empty((size, size))
-    theta[0] = mode
+    copy_values(mode, theta[0])
     _heights(1, theta, items, answers, prior, work, heights)
     height, logarithm = heights[0], 0.0
     for _ in range(MODE_STEPS):
         _slope_and_curvature(theta, items[0], prior[0], work, gradient, curvature)
         logarithm = _factor(curvature, root)
-        step[:] = gradient
+        copy_values(gradient, step)
         _forward(root, step)
         decrement = 0.0
         for k in range(size):
@@ -219,9 +220,9 @@ def _climb(mode, items, answers, prior, work, heights, root):
             if heights[0] >= height - 1e-12 * abs(height) or share < 1e-6:
                 break
             share *= 0.5
-        theta[:] = trial
+        copy_values(trial[0], theta[0])
         height = heights[0]
-    mode[:] = theta[0]
+    copy_values(theta[0], mode)
     return height, logarithm
 
 

@@ -81,8 +81,9 @@ def question_integrals(level, cells, table, sd, z, first, out):
     # All data on the cells of a question are stored in one array, because Numba counts the
     # references to each array that is passed on.
     own = np.empty((7, n_models))
-    own[LEVEL] = level
-    own[ODDS] = np.exp(np.minimum(np.maximum(level, -FARTHEST), FARTHEST))
+    for m in range(n_models):
+        own[LEVEL, m] = level[m]
+        own[ODDS, m] = math.exp(min(max(level[m], -FARTHEST), FARTHEST))
     row = 0
     for q in range(first, z.size):
         for m in range(n_models):

@@ -17,6 +17,7 @@ import math
 import numpy as np
 
 from psychollm.kernels._jit import njit
+from psychollm.kernels.loops import copy_values
 from psychollm.kernels.symmetric import cholesky, solve_factored
 
 PROBIT = math.pi / 8.0  # factor of the variance in the approximation of a mean logistic function
@@ -71,7 +72,7 @@ def newton_rows(scores, units, prior, steps, beta, covariance):
             gradient[:] = 0.0
             gradient[a] = 1.0
             solve_factored(factor, gradient, step)
-            covariance[r, a] = step
+            copy_values(step, covariance[r, a])
 
 
 @njit

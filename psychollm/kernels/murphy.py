@@ -66,8 +66,9 @@ def murphy_terms(
         out[row, :] = np.nan
         if n <= 0.0:
             continue
-        reliability, resolution, noise = 0.0, 0.0, 0.0
+        reliability, resolution, noise, largest = 0.0, 0.0, 0.0, 0.0
         for k in range(bins):
+            largest = max(largest, size[k])
             if size[k] > 0.0:
                 share = hits[k] / size[k]
                 reliability += size[k] * (stated[k] / size[k] - share) ** 2
@@ -79,7 +80,7 @@ def murphy_terms(
             resolution / n,
             rate * (1.0 - rate),
         )
-        if n > 1.0 and size.max() > 1.0:
+        if n > 1.0 and largest > 1.0:
             bias = rate * (1.0 - rate) / (n - 1.0)
             out[row, 3] = out[row, 0] - noise / n
             out[row, 4] = out[row, 1] - noise / n + bias

@@ -27,6 +27,7 @@ import numpy as np
 from psychollm._base.types import FloatArray, WordArray
 from psychollm.kernels._jit import njit
 from psychollm.kernels.correlate import correlations
+from psychollm.kernels.loops import copy_rows
 from psychollm.kernels.one_factor import count_answers, draw_counts
 from psychollm.kernels.pair_counts import popcount
 from psychollm.kernels.random import advance, advance_below, below, seed_stream
@@ -170,7 +171,7 @@ def _count_traded_rows(seeds, design, trades, table, counts):
     yes, answered, mask, n_questions, _, _ = design
     joint, own, both = counts
     for r in range(seeds.shape[0]):
-        table[:] = yes
+        copy_rows(yes, table)
         trade_rows(seed_stream(seeds[r]), answered, n_questions, trades, table)
         count_answers(table, mask, (joint[r], own[r], both[r]))
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from psychollm.kernels._jit import njit
+from psychollm.kernels.loops import copy_rows, copy_values
 from psychollm.kernels.polychoric import (
-    copy_values,
     correlate_ordered,
     count_table,
     margin_cuts,
@@ -18,7 +18,7 @@ from psychollm.kernels.random import below, normal
 def shuffle_answers(state, codes, by_row, out):
     """Fill `out` with shuffled answers of each row (or column); missing answers stay in place."""
     k, n = codes.shape
-    out[:] = codes
+    copy_rows(codes, out)
     lines, length = (k, n) if by_row else (n, k)
     places = np.empty(length, dtype=np.int64)
     for line in range(lines):

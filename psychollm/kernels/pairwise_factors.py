@@ -27,6 +27,7 @@ import math
 import numpy as np
 
 from psychollm.kernels._jit import njit
+from psychollm.kernels.loops import dot
 from psychollm.kernels.pairwise_likelihood import (
     CONVERGED,
     OUT_OF_STEPS,
@@ -35,7 +36,7 @@ from psychollm.kernels.pairwise_likelihood import (
     Z_BOUND,
     pair_terms,
 )
-from psychollm.kernels.symmetric import cholesky_solve, dot
+from psychollm.kernels.symmetric import cholesky_solve
 
 SMALL = 1e-6
 PENALTY = 1.0

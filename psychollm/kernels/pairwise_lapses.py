@@ -30,6 +30,7 @@ import numpy as np
 from psychollm.kernels._jit import njit
 from psychollm.kernels.bivariate import bvn_pdf
 from psychollm.kernels.discordance import FLOOR, pair_cells
+from psychollm.kernels.loops import copy_rows, dot
 from psychollm.kernels.normal import normal_cdf, normal_quantile
 from psychollm.kernels.pairwise_factors import PENALTY, ROUNDING, loadings_of
 from psychollm.kernels.pairwise_likelihood import (
@@ -165,7 +166,7 @@ def fit_pairwise_lapses(counts, rate, loading, lapses, scales, tolerance, max_st
     gradient, information = np.empty(size), np.empty((size, size))
     new_gradient, new_information = np.empty(size), np.empty((size, size))
     for i in range(k):
-        length = math.sqrt(np.sum(loading[i] * loading[i]))
+        length = math.sqrt(dot(loading[i], loading[i]))
         for a in range(m):
             x[i, a] = loading[i, a] * (math.atanh(length) / length if length > SMALL else 1.0)
         x[i, m], x[i, m + 1] = lapses[i, 0], lapses[i, 1]
@@ -185,7 +186,8 @@ def fit_pairwise_lapses(counts, rate, loading, lapses, scales, tolerance, max_st
             continue
         damping = max(0.1 * damping, 1e-6)
         x, proposed, value = proposed, x, better
-        loading[:], lapses[:] = trial, x[:, m:]
+        copy_rows(trial, loading)
+        copy_rows(x[:, m:], lapses)
         if abs(gain) < tolerance + ROUNDING * abs(value):
             return value, taken + 1, CONVERGED
         gradient, new_gradient = new_gradient, gradient

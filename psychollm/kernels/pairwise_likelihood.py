@@ -40,7 +40,8 @@ import numpy as np
 from psychollm.kernels._jit import njit
 from psychollm.kernels.bivariate import bvn_pdf
 from psychollm.kernels.discordance import pair_cells
-from psychollm.kernels.symmetric import cholesky_solve, dot
+from psychollm.kernels.loops import dot
+from psychollm.kernels.symmetric import cholesky_solve
 from psychollm.kernels.tetrachoric import fill_thresholds, pair_thresholds
 
 BOUND = 0.9995

@@ -25,6 +25,7 @@ import numpy as np
 
 from psychollm.kernels._jit import njit
 from psychollm.kernels.bivariate import bvn_pdf, bvn_upper
+from psychollm.kernels.loops import copy_values
 from psychollm.kernels.normal import normal_upper, quantile_of_tails
 from psychollm.kernels.tetrachoric import (
     ADJUSTED,
@@ -63,8 +64,7 @@ def count_tables(codes, weights, tables):
             pair += 1
 
 
-# Loops are used, because Numba takes six seconds longer to compile `sum` over an axis and copies
-# of whole arrays.
+# Loops are used, because Numba takes seconds longer to compile `sum` over an axis.
 @njit
 def margins_of(table):
     """Return the number of units for each answer of the first and of the second variable (C,)."""
@@ -75,13 +75,6 @@ def margins_of(table):
             rows[a] += table[a, b]
             columns[b] += table[a, b]
     return rows, columns
-
-
-@njit
-def copy_values(source, target):
-    """Copy an array of one dimension."""
-    for c in range(target.size):
-        target[c] = source[c]
 
 
 @njit

@@ -23,11 +23,11 @@ import math
 import numpy as np
 
 from psychollm.kernels._jit import njit
+from psychollm.kernels.loops import copy_values
 from psychollm.kernels.normal import normal_cdf, normal_pdf
 from psychollm.kernels.polychoric import (
     SMALLEST,
     cell,
-    copy_values,
     fill_corners,
     filled,
     margin_cuts,

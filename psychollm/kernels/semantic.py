@@ -81,7 +81,9 @@ def modal_classes(codes: NDArray[np.int32], right: FloatArray, out: FloatArray) 
         for i in range(codes.shape[1]):
             if codes[row, i] >= 0:
                 hits[codes[row, i]] += right[row, i]
-        largest = counts[:classes].max()
+        largest = 0.0
+        for k in range(classes):
+            largest = max(largest, counts[k])
         chance, ties = 0.0, 0
         for k in range(classes):
             if counts[k] == largest:
@@ -104,7 +106,9 @@ def _share_in_other_half(codes, order, n, counts, others):
             counts[codes[order[i]]] += 1.0
         else:
             others[codes[order[i]]] += 1.0
-    largest = counts.max()
+    largest = 0.0
+    for k in range(counts.size):
+        largest = max(largest, counts[k])
     total, ties = 0.0, 0
     for k in range(counts.size):
         if counts[k] == largest:

@@ -21,6 +21,7 @@ import numpy as np
 
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.kernels._jit import njit
+from psychollm.kernels.loops import copy_values
 
 
 @njit
@@ -69,10 +70,10 @@ def enumerate_splits(
         forms[split] = form
         if form < least:
             least = form
-            lowest[:] = signs
+            copy_values(signs, lowest)
         if form > most:
             most = form
-            highest[:] = signs
+            copy_values(signs, highest)
         position = m - 1
         while position >= first_free and chosen[position] == k - m + position:
             position -= 1

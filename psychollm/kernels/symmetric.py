@@ -1,8 +1,7 @@
 """Functions of small symmetric matrices: Cholesky solution, largest eigenvalue, positive part.
 
 Kernels do not call LAPACK, because compiling the calls would take seconds; for k <= 100, plain
-loops are as fast. Nor do they use array expressions, which take longer to compile than loops. The
-largest eigenvalue is found by Householder tridiagonalisation and bisection
+loops are as fast. The largest eigenvalue is found by Householder tridiagonalisation and bisection
 on the Sturm sequence. Unlike power iteration, bisection does not stall if eigenvalues are close.
 The positive part needs all eigenvalues, which Jacobi rotations compute.
 
@@ -19,15 +18,6 @@ from psychollm.kernels._jit import njit
 
 TINY = 1e-300
 SWEEPS = 30  # largest number of sweeps of rotations; four or five suffice
-
-
-@njit
-def dot(a, b):
-    """Return the sum of the products of two vectors."""
-    total = 0.0
-    for i in range(a.size):
-        total += a[i] * b[i]
-    return total
 
 
 @njit

@@ -38,6 +38,7 @@ TWINS = {
         "reliability/test_crossed_logistic.py",
     ),
     "logistic_rows": ("logistic_rows_slow", "kernels/test_logistic_rows.py"),
+    "loops": ("numpy", "kernels/test_loops.py"),
     "meta_d": ("meta_d_slow", "calibration/test_meta_d.py"),
     "meta_d_group": ("meta_d_slow", "calibration/test_hierarchical_meta_d.py"),
     "meta_d_likelihood": ("meta_d_slow", "calibration/test_meta_d.py"),
