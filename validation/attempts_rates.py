@@ -7,8 +7,7 @@ the variance of the logit is between families. With the trials of Terminal-Bench
 tasks, five trials each; columns agent, task, successes, trials;
 github.com/dariakryvosheieva/agent-psychometrics, MIT), three of the five trials are drawn to
 predict the results of all five. Costs of simulated agents are log-normal, higher for tasks that
-the agent fails more often; with ``--only frontier`` only their tables are made again, with
-``--only simulated`` only the first table. Takes ten minutes.
+the agent fails more often. ``--only`` makes one part of the page again. Takes ten minutes.
 """
 
 import argparse
@@ -209,14 +208,15 @@ def frontiers(n_tables):
 
 def foretold(frame, rng, n_splits):
     """Return the coverage of predictions from three trials for the results of all five."""
+    # The standard error treats agents as independent, because their splits share trials.
     table = frame.loc[frame["trials"] == TRIALS].pivot_table(
         index="agent", columns="task", values="successes"
     )
     hits = {"pass@k": [], "pass^k": []}
     width = {"pass@k": [], "pass^k": []}
-    for _ in range(n_splits):
-        for _, row in table.iterrows():
-            all_five = row.dropna().to_numpy(dtype=np.int64)
+    for _, row in table.iterrows():
+        all_five = row.dropna().to_numpy(dtype=np.int64)
+        for _ in range(n_splits):
             three = rng.hypergeometric(all_five, TRIALS - all_five, 3)
             tried = pd.DataFrame(
                 {"model": 0, "task": np.arange(three.size), "successes": three, "trials": 3}
@@ -228,7 +228,20 @@ def foretold(frame, rng, n_splits):
             for quantity, bounds in zip(said.quantity, said.interval, strict=True):
                 hits[quantity].append(covers(bounds, shown[quantity]))
                 width[quantity].append(bounds[1] - bounds[0])
-    return [[name, 100 * np.mean(hits[name]), np.mean(width[name])] for name in hits]
+    rows = []
+    for name, held in hits.items():
+        by_agent = 100 * np.reshape(held, (len(table), n_splits)).mean(axis=1)
+        error = by_agent.std(ddof=1) / np.sqrt(len(table))
+        rows.append([name, by_agent.mean(), error, np.mean(width[name])])
+    return rows
+
+
+def foretold_part(trials, rng, n_splits):
+    """Return the part of the page with the predictions for the agents in a file."""
+    rows = foretold(pd.read_csv(trials), rng, n_splits)
+    head = ["five trials, from three", "covered, %", "standard error", "width"]
+    table = markdown(head, rows, 3)
+    return f"<!-- foretold -->\n\n{table}\n\n<!-- end of foretold -->"
 
 
 def markdown(head, rows, digits):
@@ -245,44 +258,36 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("trials", nargs="?", type=Path)
     parser.add_argument("--tables", type=int, default=400)
-    parser.add_argument("--splits", type=int, default=6)
-    parser.add_argument("--only", choices=["frontier", "simulated"])
+    parser.add_argument("--splits", type=int, default=60)
+    parser.add_argument("--only", choices=["foretold", "frontier", "simulated"])
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    if options.only == "simulated":
-        rest = OUT.read_text(encoding="utf-8").partition("<!-- families -->")
-        made = simulated(np.random.default_rng(1), options.tables)
-        text = "\n\n".join([*made, "".join(rest[1:])])
-        print(text)
-        if options.write:
-            OUT.write_text(text, encoding="utf-8")
-        return
-    if options.only:
-        kept = OUT.read_text(encoding="utf-8").partition("<!-- frontier -->")[0].rstrip()
-        text = "\n\n".join([kept, *frontiers(options.tables)]) + "\n"
-        print(text)
-        if options.write:
-            OUT.write_text(text, encoding="utf-8")
-        return
     rng = np.random.default_rng(1)
-    parts = [
-        *simulated(rng, options.tables),
-        "<!-- families -->",
-        markdown(
-            ["tasks", "pass@1, by family", "pass^3, by family", "pass@1, by task",
-             "pass^3, by task"],
-            families(rng, options.tables), 1,
-        ),
-        "<!-- end -->",
-    ]  # fmt: skip
-    if options.trials is not None:
-        rows = foretold(pd.read_csv(options.trials), rng, options.splits)
-        parts += [
-            "<!-- foretold -->",
-            markdown(["five trials, from three", "covered, %", "width"], rows, 3),
-            "<!-- end of foretold -->",
-        ]
-    text = "\n\n".join([*parts, *frontiers(options.tables)]) + "\n"
+    kept = OUT.read_text(encoding="utf-8") if options.only else ""
+    if options.only == "simulated":
+        rest = kept.partition("<!-- families -->")
+        text = "\n\n".join([*simulated(rng, options.tables), "".join(rest[1:])])
+    elif options.only == "foretold":
+        before, _, rest = kept.partition("<!-- foretold -->")
+        part = foretold_part(options.trials, rng, options.splits)
+        text = before + part + rest.partition("<!-- end of foretold -->")[2]
+    elif options.only == "frontier":
+        rest = kept.partition("<!-- frontier -->")[0].rstrip()
+        text = "\n\n".join([rest, *frontiers(options.tables)]) + "\n"
+    else:
+        parts = [
+            *simulated(rng, options.tables),
+            "<!-- families -->",
+            markdown(
+                ["tasks", "pass@1, by family", "pass^3, by family", "pass@1, by task",
+                 "pass^3, by task"],
+                families(rng, options.tables), 1,
+            ),
+            "<!-- end -->",
+        ]  # fmt: skip
+        if options.trials is not None:
+            parts.append(foretold_part(options.trials, rng, options.splits))
+        text = "\n\n".join([*parts, *frontiers(options.tables)]) + "\n"
     print(text)
     if options.write:
         OUT.write_text(text, encoding="utf-8")
