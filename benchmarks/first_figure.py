@@ -3,8 +3,9 @@
 Run ``python benchmarks/first_figure.py [DISTRIBUTION] [--cold]``. DISTRIBUTION is a wheel, an
 sdist or a folder of source (this one unless told). The script makes a virtual environment in a
 temporary folder, installs the distribution there with its extra for figures, and runs the study of
-the embedded example from an empty folder. The measurement ends when the report, which contains its
-figures, is on disk. Processor time, which does not depend on the load of the machine or on the
+the embedded example from an empty folder, where kernels are compiled, and then again with the
+compiled kernels. A measurement ends when the report, which contains its figures, is on disk. The
+last command compares the models of the example. Processor time, which does not depend on the load of the machine or on the
 network, is shown next to each elapsed time. With ``--cold`` pip uses no cache, so that every
 package is downloaded. The script ends with an error if the installed program does not behave as
 README.md describes.
@@ -51,7 +52,12 @@ def measure(distribution: Path, *, cold: bool) -> list[tuple[str, float, float]]
         install = [bin_ / "python", "-m", "pip", "install", "-q"]
         run(*install, *["--no-cache-dir"] * cold, f"{distribution}[plot]", folder=folder)
         marks.append(clocks())
-        said = run(bin_ / "psychollm", "study", "--example", "--out", "report", folder=folder)
+        study = [bin_ / "psychollm", "study", "--example", "--out", "report"]
+        said = run(*study, folder=folder)
+        marks.append(clocks())
+        run(*study, folder=folder)
+        marks.append(clocks())
+        run(bin_ / "psychollm", "compare", "--example", folder=folder)
         marks.append(clocks())
         page = (folder / "report" / "report.html").read_text(encoding="utf-8")
         assert "<svg" in page or "data:image/" in page, "the report holds no figure"
@@ -60,7 +66,10 @@ def measure(distribution: Path, *, cold: bool) -> list[tuple[str, float, float]]
             bin_ / "python", "-c", "import psychollm as p; print(p.__file__)", folder=folder
         )
         assert where.startswith(str(folder)), f"another psychollm was tried: {where}"
-    steps = ("environment", "pip install", "study and report")
+    steps = (
+        "environment", "pip install", "first study and report", "second study and report",
+        "comparison",
+    )  # fmt: skip
     return [
         (step, after[0] - before[0], after[1] - before[1])
         for step, before, after in zip(steps, marks, marks[1:], strict=False)
@@ -73,8 +82,9 @@ def main() -> None:
     parser.add_argument("--cold", action="store_true", help="download every package anew")
     options = parser.parse_args()
     steps = measure(options.distribution.resolve(), cold=options.cold)
-    wall, processor = (sum(step[i] for step in steps) for i in (1, 2))
-    for step in [*steps, (options.distribution.name, wall, processor)]:
+    first = steps[:3]
+    wall, processor = (sum(step[i] for step in first) for i in (1, 2))
+    for step in [*first, (options.distribution.name, wall, processor), *steps[3:]]:
         print("{:>40} {:6.1f} s, processor {:6.1f} s".format(*step))
 
 

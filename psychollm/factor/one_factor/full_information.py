@@ -43,7 +43,7 @@ from scipy.special import log_ndtr, ndtr
 
 from psychollm._base.axes import Axes
 from psychollm._base.convergence import Convergence
-from psychollm._base.replicate import progress_bar
+from psychollm._base.replicate import one_blas_thread, progress_bar
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
 from psychollm.data.expected import Expects
@@ -285,9 +285,9 @@ def full_information(
     patterns = answer_patterns(table.codes == 1, ~table.missing, keep)
     z = np.clip(np.arctanh(start.loadings[keep]), -Z_BOUND, Z_BOUND)
     grid = factor_grid(np.tanh(z), start.thresholds[keep])
-    point, ending = _climb(
-        patterns, grid, np.concatenate([z, start.thresholds[keep]]), progress=progress
-    )
+    first = np.concatenate([z, start.thresholds[keep]])
+    with one_blas_thread():  # two threads take longer than one on products of this size
+        point, ending = _climb(patterns, grid, first, progress=progress)
     ending.warn("the full-information fit")
     return _result(table, keep, start.reasons, patterns, grid, point, ending)
 

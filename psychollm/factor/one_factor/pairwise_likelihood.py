@@ -28,6 +28,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import ShapeError
+from psychollm._base.replicate import one_blas_thread
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.expected import Expects
@@ -199,7 +200,8 @@ def pairwise_likelihood(
     if table is None:
         se = np.full(loadings.size, np.nan)
     else:
-        se = pairwise_errors(table, tau, rate, pairs.n, loadings, free=~(silent | at_bound))
+        with one_blas_thread():
+            se = pairwise_errors(table, tau, rate, pairs.n, loadings, free=~(silent | at_bound))
     return PairwiseLikelihood(
         loadings=np.where(silent, np.nan, loadings),
         se=se,
