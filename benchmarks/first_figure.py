@@ -5,10 +5,10 @@ sdist or a folder of source (this one unless told). The script makes a virtual e
 temporary folder, installs the distribution there with its extra for figures, and runs the study of
 the embedded example from an empty folder, where kernels are compiled, and then again with the
 compiled kernels. A measurement ends when the report, which contains its figures, is on disk. The
-last command compares the models of the example. Processor time, which does not depend on the load of the machine or on the
-network, is shown next to each elapsed time. With ``--cold`` pip uses no cache, so that every
-package is downloaded. The script ends with an error if the installed program does not behave as
-README.md describes.
+last command compares the models of the example. Processor time, which does not depend on the load
+of the machine or on the network, is shown next to each elapsed time. With ``--cold`` pip uses no
+cache, so that every package is downloaded. The script ends with an error if the installed program
+does not behave as README.md describes.
 """
 
 import argparse
