@@ -77,18 +77,19 @@ def _add_integrals_to_one(t, gap, product, middle, ones, total):
     least = 1.0  # no t is larger
     for i in range(LANES):
         least = min(least, t[i])
+    # Each call of `_add_panels` is compiled anew, so that there are few.
     ones[:] = 1.0
+    nodes, weights, start = NODES_20, WEIGHTS_20, t
     if least >= 0.85:
-        _add_panels(NODES_8, WEIGHTS_8, t, ones, gap, product, total)
+        nodes, weights = NODES_8, WEIGHTS_8
     elif least >= 0.6:
-        _add_panels(NODES_12, WEIGHTS_12, t, ones, gap, product, total)
-    elif least >= PANEL_RATIO:
-        _add_panels(NODES_20, WEIGHTS_20, t, ones, gap, product, total)
-    else:
+        nodes, weights = NODES_12, WEIGHTS_12
+    elif least < PANEL_RATIO:
         for i in range(LANES):
             middle[i] = math.sqrt(t[i])
-        _add_panels(NODES_20, WEIGHTS_20, t, middle, gap, product, total)
-        _add_panels(NODES_20, WEIGHTS_20, middle, ones, gap, product, total)
+        _add_panels(nodes, weights, t, middle, gap, product, total)
+        start = middle
+    _add_panels(nodes, weights, start, ones, gap, product, total)
 
 
 @njit
@@ -124,12 +125,12 @@ def _solve_lanes(t, residual, gap, product, steps, work):
         if not moved:
             return
         change[:] = 0.0
+        nodes, weights = NODES_20, WEIGHTS_20
         if largest < 0.02:
-            _add_panels(NODES_4, WEIGHTS_4, t, following, gap, product, change)
+            nodes, weights = NODES_4, WEIGHTS_4
         elif largest < 0.4:
-            _add_panels(NODES_8, WEIGHTS_8, t, following, gap, product, change)
-        else:
-            _add_panels(NODES_20, WEIGHTS_20, t, following, gap, product, change)
+            nodes, weights = NODES_8, WEIGHTS_8
+        _add_panels(nodes, weights, t, following, gap, product, change)
         for i in range(LANES):
             residual[i] -= change[i]
             t[i] = following[i]
