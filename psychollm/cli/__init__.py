@@ -38,11 +38,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     options: Mapping[str, str] = {}
     try:
         from psychollm.cli.parser import read_arguments
+        from psychollm.cli.warm import compiling_ahead
 
         with redirect_stdout(sys.stdout and Screen(sys.stdout)):
             command, typed = read_arguments(sys.argv[1:] if argv is None else argv)
             options = command.arguments()
-            return command.of(typed).run()
+            with compiling_ahead(command.AHEAD if argv is None else ()):
+                return command.of(typed).run()
     except PsychollmError as error:
         complain(f"error: {error.told(options)}")
         return UNUSABLE

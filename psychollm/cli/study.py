@@ -96,6 +96,13 @@ class OfTables(ByGroups, Resampled):
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
     FOLDER = "psychollm-report"
+    # The second half of what a study compiles, in the order of its use
+    AHEAD = (
+        "correlation.tetrachoric",
+        "nulls.permutation_null",
+        "calibration.individuation",
+        "studies.private_signal",
+    )
     OTHERWISE = ", or logs, or a store, or --example"
     ARMS = True
 

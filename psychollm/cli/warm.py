@@ -1,12 +1,17 @@
 """``psychollm warm``: compile all kernels in advance."""
 
+import os
+import subprocess
+import sys
 import time
-from collections.abc import Callable
-from contextlib import chdir
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import chdir, contextmanager, suppress
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from psychollm._base.errors import OptionError
 from psychollm.cli.options import Command, option
 
 DESCRIPTION = """\
@@ -25,6 +30,12 @@ class Warm(Command):
     HELP = "compile everything now; needed once per machine"
     DESCRIPTION = DESCRIPTION
 
+    functions: tuple[str, ...] = option(
+        "functions whose kernels are compiled, such as nulls.permutation_null; all by default",
+        "FUNCTION",
+        default=(),
+        positional=True,
+    )
     json: bool = option("print only JSON", default=False)
     quiet: bool = option("print no progress", default=False)
 
@@ -35,7 +46,7 @@ class Warm(Command):
         from psychollm.cli.notes import compilation, watched
 
         began = time.process_time()
-        functions = public_functions()
+        functions = chosen(self.functions)
         skipped = []
         shown = watched(quiet=self.quiet or self.json)
         bar = progress_bar(show=shown, total=len(functions), label="examples")
@@ -65,6 +76,54 @@ def public_functions() -> dict[str, Callable[..., Any]]:
         module = import_module(f"psychollm.{name}")
         functions |= {f"{name}.{one}": getattr(module, one) for one in module.__all__}
     return functions
+
+
+def chosen(names: Sequence[str]) -> dict[str, Callable[..., Any]]:
+    """Map the given names to public functions and classes; without names, return all."""
+    functions = public_functions()
+    for name in names:
+        if name not in functions:
+            near = get_close_matches(name, functions, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            msg = f"{name!r} is not a public function with compiled kernels{hint}"
+            raise OptionError(msg)
+    return {name: functions[name] for name in names or functions}
+
+
+@contextmanager
+def compiling_ahead(functions: Sequence[str]) -> Iterator[None]:
+    """Within the context, compile kernels of `functions` in another process if any are compiled.
+
+    Both processes save compiled kernels on disk and load those of the other, so that a first call
+    takes less time on two cores.
+    """
+    from psychollm.kernels.compilation import LISTENERS
+
+    helpers: list[subprocess.Popen[bytes]] = []
+    command = [sys.executable, "-m", "psychollm", "warm", "--quiet", *functions]
+
+    def start(_: str) -> None:
+        LISTENERS.remove(start)
+        with suppress(OSError):  # without another process, all kernels are compiled in this one
+            helpers.append(
+                subprocess.Popen(  # noqa: S603 our own command
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
+            )
+
+    if functions and (os.cpu_count() or 1) > 1:
+        LISTENERS.append(start)
+    try:
+        yield
+    finally:
+        if start in LISTENERS:
+            LISTENERS.remove(start)
+        for helper in helpers:
+            helper.kill()
+            helper.wait()
 
 
 def example_runs(documented: Callable[..., Any]) -> bool:

@@ -7,6 +7,8 @@ import numba
 
 from psychollm.calibration import brier, cox
 from psychollm.cli import main, notes, warm
+from psychollm.cli.study import OfTables
+from psychollm.kernels import compilation
 
 
 def test_it_runs_the_examples_and_says_where_the_code_is_kept(capsys, monkeypatch) -> None:
@@ -66,3 +68,56 @@ def test_compiling_is_told_once_also_where_nobody_watches(capsys) -> None:
     assert "once on a machine" in err
     numba.njit(of_the_library())(1.0)
     assert len(kernels) == 2
+
+
+def test_functions_can_be_named(capsys) -> None:
+    assert main(["warm", "--json", "calibration.brier", "calibration.cox"]) == 0
+    assert json.loads(capsys.readouterr().out)["examples"] == 2
+    assert main(["warm", "calibration.brierr"]) == 2
+    assert "did you mean calibration.brier?" in capsys.readouterr().err
+
+
+def test_a_study_names_functions_that_are_compiled_ahead() -> None:
+    assert list(warm.chosen(OfTables.AHEAD)) == list(OfTables.AHEAD)
+
+
+def test_another_process_compiles_ahead(monkeypatch) -> None:
+    calls: list[str] = []
+
+    class Helper:
+        def __init__(self, command: list[str], **_: object) -> None:
+            calls.extend(command[2:])
+
+        def kill(self) -> None:
+            calls.append("killed")
+
+        def wait(self) -> None:
+            calls.append("ended")
+
+    monkeypatch.setattr(warm.subprocess, "Popen", Helper)
+    monkeypatch.setattr(warm.os, "cpu_count", lambda: 2)
+    with warm.compiling_ahead(["calibration.brier"]):
+        assert calls == []
+        for _ in range(2):
+            compilation.compiling("kernel")
+        assert calls == ["psychollm", "warm", "--quiet", "calibration.brier"]
+    assert calls[-2:] == ["killed", "ended"]
+    calls.clear()
+    with warm.compiling_ahead([]):
+        compilation.compiling("kernel")
+    monkeypatch.setattr(warm.os, "cpu_count", lambda: 1)
+    with warm.compiling_ahead(["calibration.brier"]):
+        compilation.compiling("kernel")
+    assert calls == []
+    assert compilation.LISTENERS == []
+
+
+def test_all_is_compiled_here_where_no_process_can_be_started(monkeypatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(warm.subprocess, "Popen", refuse)
+    monkeypatch.setattr(warm.os, "cpu_count", lambda: 2)
+    with warm.compiling_ahead(["calibration.brier"]):
+        compilation.compiling("kernel")
+    assert compilation.LISTENERS == []
