@@ -102,7 +102,7 @@ class Command(ABC):
     DESCRIPTION: ClassVar[str | None] = None
     EPILOG: ClassVar[str | None] = None
     USAGE: ClassVar[str | None] = None
-    # Public functions whose kernels another process compiles when the command is run first
+    # Public functions whose kernels another process compiles in the first run on a machine
     AHEAD: ClassVar[tuple[str, ...]] = ()
     json: bool = False
     quiet: bool = False

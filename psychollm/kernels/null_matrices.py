@@ -147,7 +147,7 @@ CELLS = 1 << 16  # cells of the count matrices that are drawn before they are co
 
 # `design` is (yes, answered, mask, n_questions, totals, sizes): packed answers, packed flags of
 # answered cells, the mask for counting (empty if complete), and per row the number of answers and
-# of yes answers. Each scheme has a function of its own, for a study needs only one of them.
+# of yes answers. Each scheme is a function of its own, because a study compiles only one of them.
 @njit
 def _count_shuffled_rows(seeds, design, _, table, counts):
     _, answered, mask, n_questions, totals, sizes = design
