@@ -7,7 +7,9 @@ warm, and then on the table that is measured. Time is the processor's, so that o
 the machine hardly count. Peak memory is that of the process, with the interpreter, compiled code
 and the table. A job that exceeds the limit is stopped. Figures are kept in benchmarks/growth.csv,
 so that a run with ``--only`` replaces only its own; ``--before`` fills the columns of an earlier
-revision, in a work tree of its own.
+revision, in a work tree of its own. Another program that does the same as a job, or a part of it,
+is measured after the job in the same way (`benchmarks.growth_peers`); its cell is empty if it is
+not installed.
 """
 
 import argparse
@@ -34,16 +36,26 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "benchmarks" / "growth.csv"
-FIELDS = ("job", "models", "questions", "before_s", "before_mb", "after_s", "after_mb")
+FIELDS = ("job", "models", "questions", "before_s", "before_mb", "after_s", "after_mb", "peer_s")
 SIZES = ((20, 1_000), (60, 10_000), (300, 30_000))
 COUNTED = (*SIZES, (60, 1_000_000))
 SMALL = (6, 120)
 MEMORY = 10 * 2**30  # bytes; a job that needs more is stopped
-THREADS = ("OMP", "OPENBLAS", "MKL", "NUMBA")
+THREADS = {
+    f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")
+} | {"POLARS_MAX_THREADS": "1"}
 
 
 # What must be done at least: (name of a rate, how often), by the size of the table.
 Least = Callable[[int, int], dict[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Another program that does the same as a job, or a part of it."""
+
+    call: str  # a function of `benchmarks.growth_peers`
+    does: str  # what the program computes, and what it leaves out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +67,7 @@ class Job:
     call: Callable[..., object]
     least: Least
     why: str  # how `least` is counted
+    peer: Peer | None = None
     sizes: tuple[tuple[int, int], ...] = SIZES
 
 
@@ -139,6 +152,15 @@ def psy(name: str, **options: Any) -> Callable[..., object]:
     return call
 
 
+def peer_of(job: Job) -> Callable[..., object]:
+    """Return the call of the peer of a job."""
+    from benchmarks import growth_peers  # which an earlier revision does not have
+
+    assert job.peer is not None
+    found: Callable[..., object] = getattr(growth_peers, job.peer.call)
+    return found
+
+
 def cells(models: int, questions: int) -> float:
     """Return the number of cells of a table."""
     return float(models) * questions
@@ -149,6 +171,12 @@ def pairs(models: int) -> float:
     return models * (models - 1) / 2
 
 
+OMEGA = Peer(
+    "omega",
+    "`omega` of R's psych with three group factors, for the table and 500 resamples; without the "
+    "jackknife of alpha and lambda 6",
+)
+
 JOBS = (
     Job(
         name="read_pair_counts",
@@ -156,6 +184,11 @@ JOBS = (
         call=psy("data.read_pair_counts"),
         least=lambda k, n: {"word": pairs(k) * n / 64},
         why="one AND and one population count for each pair and 64 questions",
+        peer=Peer(
+            "pair_counts",
+            "polars reads the file into a wide table, and NumPy multiplies its transpose by it; "
+            "without missing answers and tables larger than memory",
+        ),
         sizes=COUNTED,
     ),
     Job(
@@ -164,6 +197,12 @@ JOBS = (
         call=psy("shared_confidence", rng=1),
         least=lambda k, n: {"word": 4 * 499 * pairs(k) * n / 64},
         why="pair counts of the 499 replicates of each of four nulls",
+        peer=Peer(
+            "parallel_analysis",
+            "`fa.parallel` of R's psych with tetrachoric correlations of the confidence and 499 "
+            "resamples under independence; without the other three nulls, correctness and the "
+            "bootstrap",
+        ),
     ),
     Job(
         name="dimensionality",
@@ -171,6 +210,11 @@ JOBS = (
         call=psy("dimensionality", rng=1),
         least=lambda k, n: {"word": 4 * 499 * pairs(k) * n / 64},
         why="pair counts of the 499 replicates of each of four nulls",
+        peer=Peer(
+            "parallel_analysis",
+            "`fa.parallel` of R's psych with tetrachoric correlations and 499 resamples under "
+            "independence; without the other three nulls and the test of one factor",
+        ),
     ),
     Job(
         name="compare",
@@ -178,6 +222,11 @@ JOBS = (
         call=psy("compare", rng=1),
         least=lambda k, n: {"product": k * k * n / 2},
         why="one product for each pair and question (covariances of scores)",
+        peer=Peer(
+            "paired_tests",
+            "`ttest_rel` of SciPy for each pair, with Holm's adjustment by statsmodels; without "
+            "simultaneous intervals, ranks and power",
+        ),
     ),
     Job(
         name="evaluation_card",
@@ -194,6 +243,11 @@ JOBS = (
         call=psy("question_audit", rng=1),
         least=lambda k, n: {"exp": 2 * cells(k, n)},
         why="two fits, each with one logistic function per cell",
+        peer=Peer(
+            "item_statistics",
+            "`score.multiple.choice` of R's psych, which computes frequencies of options, "
+            "item-total correlations and alpha; without probabilities of wrong keys",
+        ),
     ),
     Job(
         name="predict_answers",
@@ -203,6 +257,11 @@ JOBS = (
         why="eleven fits (five folds of answers, five of models and questions, and all data), "
         "each of which computes the 54 first and second moments of eight factors and an intercept "
         "once per cell",
+        peer=Peer(
+            "prediction",
+            "mirt for Python, one fit of the 2PL (one factor) and its probabilities; without "
+            "cross-validation",
+        ),
     ),
     Job(
         name="item_bank",
@@ -217,6 +276,11 @@ JOBS = (
         call=psy("calibration.calibration_panel", rng=1),
         least=lambda k, n: {"add": 2000 * cells(k, n)},
         why="one addition for each cell and each of 2,000 resamples",
+        peer=Peer(
+            "brier_and_auroc",
+            "two of the 55 metrics, the Brier score and AUROC of scikit-learn, in SciPy's "
+            "`bootstrap` with 2,000 resamples for each model",
+        ),
     ),
     Job(
         name="fit_irt",
@@ -224,6 +288,11 @@ JOBS = (
         call=psy("fit_irt"),
         least=lambda k, n: {"product": 2 * 61 * cells(k, n)},
         why="one step with 61 nodes, two products per cell and node",
+        peer=Peer(
+            "two_parameter",
+            "mirt for Python, the 2PL by marginal maximum likelihood with 21 nodes; without a "
+            "prior, standard errors, and questions on which all models give the same answer",
+        ),
     ),
     Job(
         name="omega (models as items)",
@@ -231,6 +300,7 @@ JOBS = (
         call=psy("reliability.omega", rng=1),
         least=lambda k, n: {"product": 500 * k * k * n / 2},
         why="covariances of 500 resamples",
+        peer=OMEGA,
     ),
     Job(
         name="omega (questions as items)",
@@ -238,6 +308,7 @@ JOBS = (
         call=psy("reliability.omega", rng=1),
         least=lambda k, n: {"product": 500 * n * n * k / 2},
         why="covariances of 500 resamples",
+        peer=OMEGA,
         sizes=((20, 100), (60, 300), (60, 1_000)),
     ),
 )
@@ -246,33 +317,44 @@ JOBS = (
 # One process per measurement
 
 
-def child(job: Job, models: int, questions: int, limit: float) -> None:
-    """Measure a job in this process, and print the figures."""
-    job.call(*job.make(*SMALL))
+def child(job: Job, models: int, questions: int, limit: float, *, peer: bool) -> None:
+    """Measure a job or its peer in this process, and print seconds and megabytes."""
+    call = peer_of(job) if peer else job.call
+    try:
+        call(*job.make(*SMALL))
+    except ModuleNotFoundError:
+        if not peer:
+            raise
+        print(json.dumps(["", ""]))  # not installed
+        return
     data = job.make(models, questions)
     spent = time.process_time()
     resource.setrlimit(resource.RLIMIT_CPU, (int(spent + limit + 1), resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, resource.RLIM_INFINITY))
     began = used()
     try:
-        job.call(*data)
+        result = call(*data)
     except MemoryError:
-        print(json.dumps({"s": None}))
+        print(json.dumps(["", f"> {MEMORY / 1e6:.0f}"]))
         return
+    seconds = result if isinstance(result, float) else used() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({"s": used() - began, "mb": peak / 1e6}))
+    print(json.dumps([f"{seconds:.3g}", f"{peak / 1e6:.0f}"]))
 
 
 def used() -> float:
     """Return the processor's seconds of this process and of those it waited for."""
-    spent = os.times()
-    return spent.user + spent.system + spent.children_user + spent.children_system
+    who = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
+    spent = [resource.getrusage(one) for one in who]
+    return sum(one.ru_utime + one.ru_stime for one in spent)
 
 
-def measured(job: Job, models: int, questions: int, limit: float, tree: Path) -> tuple[str, str]:
-    """Return seconds and megabytes of a job in a fresh process, or the limit that it exceeded."""
+def measured(
+    job: Job, models: int, questions: int, limit: float, tree: Path, *, peer: bool = False
+) -> tuple[str, str]:
+    """Return seconds and megabytes in a fresh process, or the limit that was exceeded."""
     env = {**os.environ, "PYTHONPATH": f"{tree}{os.pathsep}{ROOT}"}
-    env |= {f"{library}_NUM_THREADS": "1" for library in THREADS}
+    env |= THREADS
     if tree != ROOT:
         env["NUMBA_CACHE_DIR"] = str(tree / ".numba")
     with tempfile.TemporaryDirectory() as folder:
@@ -280,7 +362,7 @@ def measured(job: Job, models: int, questions: int, limit: float, tree: Path) ->
         done = subprocess.run(
             [
                 sys.executable, "-W", "ignore", __file__, "--limit", str(limit),
-                "--child", job.name, str(models), str(questions),
+                *(["--peer"] if peer else []), "--child", job.name, str(models), str(questions),
             ],
             cwd=folder, env=env, capture_output=True, text=True,
         )  # fmt: skip
@@ -288,10 +370,8 @@ def measured(job: Job, models: int, questions: int, limit: float, tree: Path) ->
         return f"> {limit:g}", ""
     if done.returncode:
         sys.exit(f"{job.name}, {models} x {questions}:\n{done.stderr}")
-    found = json.loads(done.stdout.splitlines()[-1])
-    if found["s"] is None:
-        return "", f"> {MEMORY / 1e6:.0f}"
-    return f"{found['s']:.3g}", f"{found['mb']:.0f}"
+    seconds, mb = json.loads(done.stdout.splitlines()[-1])
+    return seconds, mb
 
 
 # The table
@@ -384,8 +464,8 @@ def page(rows: dict[tuple[str, int, int], dict[str, str]]) -> str:
         f"{np.__version__}; {datetime.now(tz=UTC):%d %B %Y}. A job that "
         "exceeds a limit (>) is stopped; an empty cell was not measured.",
         "",
-        "| job | models x questions | before | now | MB | exponent | bound |",
-        "|:---|---:|---:|---:|---:|---:|---:|",
+        "| job | models x questions | before | now | peer | MB | exponent | bound |",
+        "|:---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for job in JOBS:
         for size, exponent in zip(job.sizes, exponents(job, rows), strict=True):
@@ -394,8 +474,13 @@ def page(rows: dict[tuple[str, int, int], dict[str, str]]) -> str:
                 continue
             lines.append(
                 f"| `{job.name}` | {size[0]}\u00a0x\u00a0{size[1]:,} | {row['before_s']} | "
-                f"{row['after_s']} | {row['after_mb']} | {exponent} | {bound(job, *size):.2g} |"
+                f"{row['after_s']} | {row.get('peer_s', '')} | {row['after_mb']} | {exponent} | "
+                f"{bound(job, *size):.2g} |"
             )
+    lines += ["", "The peers:", ""]
+    lines += [f"* `{job.name}`: {job.peer.does}." for job in JOBS if job.peer is not None]
+    alone = " or ".join(f"`{job.name}`" for job in JOBS if job.peer is None)
+    lines += ["", f"No program is known that does {alone}."]
     lines += ["", "The bound consists of one read of a byte per cell and these operations:", ""]
     lines += [f"* `{job.name}`: {job.why}." for job in JOBS]
     lines += ["", f"Measured in the same run: {'; '.join(measured_)}."]
@@ -424,20 +509,23 @@ def main() -> None:
     parser.add_argument("--least", type=float, default=0.0, help="cells of the smallest table")
     parser.add_argument("--largest", type=float, default=np.inf, help="cells of the largest table")
     parser.add_argument("--limit", type=float, default=150.0, help="seconds of processor per job")
+    parser.add_argument("--peer-limit", type=float, default=150.0, help="likewise per peer")
     parser.add_argument("--before", metavar="REVISION", help="measure an earlier revision instead")
     parser.add_argument("--write", action="store_true", help="only write the page")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "growth_tables.md")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--peer", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         name, models, questions = options.child
         job = next(job for job in JOBS if job.name == name)
-        child(job, int(models), int(questions), options.limit)
+        child(job, int(models), int(questions), options.limit, peer=options.peer)
         return
     rows, when = rows_of(KEPT), "before" if options.before else "after"
     jobs = [job for job in JOBS if not options.only or job.name in options.only]
     with earlier(options.before) as tree:
         for job in [] if options.write else jobs:
+            has_peer = job.peer is not None and not options.before
             for size in job.sizes:
                 if not options.least <= cells(*size) <= options.largest:
                     continue
@@ -447,6 +535,13 @@ def main() -> None:
                 row = rows.setdefault((job.name, *size), blank)
                 row |= {f"{when}_s": seconds, f"{when}_mb": mb}
                 print(f"{job.name}, {size[0]} x {size[1]:,}: {seconds} s, {mb} MB", flush=True)
+                if not options.before:
+                    row["peer_s"] = ""
+                if has_peer:
+                    spent, needed = measured(job, *size, options.peer_limit, tree, peer=True)
+                    row["peer_s"] = spent or (needed and f"{needed} MB")
+                    has_peer = ">" not in row["peer_s"]
+                    print(f"    peer: {row['peer_s']}", flush=True)
                 keep(rows, KEPT)
                 if ">" in seconds + mb:
                     break  # larger tables take longer

@@ -1,16 +1,19 @@
 """The page of growth: kept figures, exponents and bounds."""
 
+import numpy as np
 import pytest
 
 from benchmarks import growth
-from benchmarks.growth import JOBS, exponents, keep, page, rows_of
+from benchmarks.growth import JOBS, child, exponents, keep, page, peer_of, rows_of
+from benchmarks.growth_peers import in_r
 
 COMPARE = next(job for job in JOBS if job.name == "compare")
 
 
 def row(size: tuple[int, int], after: str, before: str = "") -> dict[str, str]:
     names = {"job": "compare", "models": str(size[0]), "questions": str(size[1])}
-    return names | {"before_s": before, "before_mb": "", "after_s": after, "after_mb": "200"}
+    now = {"after_s": after, "after_mb": "200", "peer_s": "3"}
+    return names | {"before_s": before, "before_mb": ""} | now
 
 
 @pytest.fixture
@@ -40,8 +43,8 @@ def test_page(monkeypatch, rows) -> None:
     monkeypatch.setattr(growth, "rates", lambda: rate)
     text = page(rows)
     # 200 products and a byte of each of 20,000 cells, at two nanoseconds.
-    assert "| `compare` | 20\u00a0x\u00a01,000 | 9 | 0.2 | 200 |  | 0.00044 |" in text
-    assert "| `compare` | 300\u00a0x\u00a030,000 | 9 | > 150 | 200 |  | 2.7 |" in text
+    assert "| `compare` | 20\u00a0x\u00a01,000 | 9 | 0.2 | 3 | 200 |  | 0.00044 |" in text
+    assert "| `compare` | 300\u00a0x\u00a030,000 | 9 | > 150 | 3 | 200 |  | 2.7 |" in text
     assert "`fit_irt` |" not in text
     assert "product 2 ns (as measured)" in text
 
@@ -53,3 +56,16 @@ def test_tables_have_the_size_that_they_are_called_by(job, monkeypatch, tmp_path
         if not isinstance(table, str):
             assert table.shape in {(6, 40), (40, 6), (40,)}
     assert all(job.least(*size).values() for size in job.sizes)
+
+
+def test_a_peer_that_is_not_installed_leaves_its_cell_empty(monkeypatch, capsys) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ModuleNotFoundError, match="Rscript"):
+        in_r("omega", np.zeros((2, 2)))
+    omega = next(job for job in JOBS if job.name == "omega (models as items)")
+    child(omega, 6, 40, 1.0, peer=True)
+    assert capsys.readouterr().out == '["", ""]\n'
+
+
+def test_every_peer_is_defined() -> None:
+    assert all(callable(peer_of(job)) for job in JOBS if job.peer is not None)
