@@ -472,8 +472,9 @@ def page(rows: dict[tuple[str, int, int], dict[str, str]]) -> str:
             row = rows.get((job.name, *size))
             if row is None:
                 continue
+            before = row["before_s"] or (row["before_mb"] and f"{row['before_mb']} MB")
             lines.append(
-                f"| `{job.name}` | {size[0]}\u00a0x\u00a0{size[1]:,} | {row['before_s']} | "
+                f"| `{job.name}` | {size[0]}\u00a0x\u00a0{size[1]:,} | {before} | "
                 f"{row['after_s']} | {row.get('peer_s', '')} | {row['after_mb']} | {exponent} | "
                 f"{bound(job, *size):.2g} |"
             )
