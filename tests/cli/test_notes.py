@@ -1,6 +1,7 @@
 """What is said while something takes long, and to whom."""
 
 import time
+from functools import partial
 
 import pytest
 
@@ -39,12 +40,13 @@ def test_busy_takes_itself_away_on_an_error(capsys, monkeypatch) -> None:
 def test_where_there_are_no_bars_words_stand_in(capsys, monkeypatch, bars, said) -> None:
     monkeypatch.setattr(notes, "at_terminal", lambda: True)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: bars or None)
+    monkeypatch.setattr(notes, "busy", partial(notes.busy, after=0.02))
     with notes.computing(quiet=False, bars=True):
-        time.sleep(1.2)
+        time.sleep(0.2)
     err = capsys.readouterr().err
     assert said in err
     assert bool(err) != bars
     # A command without bars says so that it computes, whether or not bars could be shown.
     with notes.computing(quiet=False):
-        time.sleep(1.2)
+        time.sleep(0.2)
     assert "computing ..." in capsys.readouterr().err

@@ -218,7 +218,7 @@ def test_killed_twenty_times_it_loses_nothing_and_pays_nothing_twice(
     survived = 0
     with SERVERS[wire](rules, seed=3) as server:
         plan = write_plan(tmp_path, server.url, n, extra=extra)
-        asked = [json.dumps(prompt.to_dict()) for prompt in chains(n // 6, "abcdef")]
+        asked = [json.dumps(prompt.to_dict()) for prompt in chains(n // 3, "abc")]
         (tmp_path / "items.jsonl").write_text("\n".join(asked))
         for _ in range(kills):
             process = start(plan)
