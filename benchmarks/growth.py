@@ -464,7 +464,7 @@ def page(rows: dict[tuple[str, int, int], dict[str, str]]) -> str:
         f"{np.__version__}; {datetime.now(tz=UTC):%d %B %Y}. A job that "
         "exceeds a limit (>) is stopped; an empty cell was not measured.",
         "",
-        "| job | models x questions | before | now | peer | MB | exponent | bound |",
+        "| job | size | before | now | peer | MB | exponent | bound |",
         "|:---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for job in JOBS:
@@ -472,7 +472,9 @@ def page(rows: dict[tuple[str, int, int], dict[str, str]]) -> str:
             row = rows.get((job.name, *size))
             if row is None:
                 continue
-            before = row["before_s"] or (row["before_mb"] and f"{row['before_mb']} MB")
+            before = row["before_s"]
+            if ">" in row["before_mb"]:
+                before = f">\u00a0{float(row['before_mb'].strip('> ')) / 1e3:.1f}\u00a0GB"
             lines.append(
                 f"| `{job.name}` | {size[0]}\u00a0x\u00a0{size[1]:,} | {before} | "
                 f"{row['after_s']} | {row.get('peer_s', '')} | {row['after_mb']} | {exponent} | "
