@@ -62,14 +62,14 @@ def pair_row(kind: str, answers: np.ndarray) -> str:
     n00 = n[i, j] - n11 - n10 - n01
     tables, rho = np.column_stack([n11, n10, n01, n00, tau[i], tau[j]]), np.empty(len(i))
     alone = fastest(lambda: one_at_a_time(tables, rho)) / len(rho)
-    out, stack = empty_outputs(1, *joint.shape), tuple(one[None] for one in counts)
+    out = empty_outputs(*joint.shape)
 
     def solve() -> None:
         out[0].fill(np.nan)  # others would be kept
-        correlate_pairs(stack, tau[None], 1, OWN_THRESHOLDS, out)
+        correlate_pairs(counts, tau, 1, OWN_THRESHOLDS, out)
 
     together = fastest(solve) / len(rho)
-    differ = np.abs(out[0][0, i, j] - rho).max()
+    differ = np.abs(out[0][i, j] - rho).max()
     least = EVALUATIONS * rates()["exp"][0]
     return (
         f"| pair, {kind} | {alone:.0f} ns | {together:.0f} ns | {alone / together:.1f} | "

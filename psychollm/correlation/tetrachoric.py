@@ -17,7 +17,7 @@ from psychollm._base.optional import torch_on
 from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import AnyArray, Axis, EmptyCells, FloatArray, MatrixOrder, Missing
 from psychollm.correlation.on_device import solve_pairs
-from psychollm.data.pair_counts import CELLS, PairCounts, writable_counts
+from psychollm.data.pair_counts import CELLS, PairCounts
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.kernels.correlate import RULES, correlate_pairs, empty_outputs
 from psychollm.kernels.table_inference import profile_pairs, standard_error_pairs
@@ -405,12 +405,13 @@ def tetrachoric(
         torch_on(device)
     counts = _as_counts(data, of=of, weights=weights, device=device)
     tau = thresholds_of(np.diagonal(counts.yes).copy(), np.diagonal(counts.n).copy())
-    out = empty_outputs(1, tau.size, tau.size)
-    matrix, complement, residual, iterations, status = own = tuple(one[0] for one in out)
+    out = empty_outputs(tau.size, tau.size)
     if device is not None and missing == "pairwise":
-        solve_pairs(counts, device, own)
-    stack = tuple(one[None] for one in writable_counts(counts))
-    correlate_pairs(stack, tau[None], RULES[empty_cells], missing == "global", out)
+        solve_pairs(counts, device, out)
+    correlate_pairs(
+        (counts.joint, counts.yes, counts.n), tau, RULES[empty_cells], missing == "global", out
+    )
+    matrix, complement, residual, iterations, status = out
     return Correlation(
         matrix=matrix,
         complement=complement,

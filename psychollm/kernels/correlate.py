@@ -13,13 +13,8 @@ RULES = {"none": 0, "keep_margins": 1, "add_half": 2, "add_half_all": 3}
 
 
 @njit
-def correlate_pairs(counts, tau, rule, fixed, out):
-    """Fill (m, k, k) arrays with the estimates of all pairs of m tables.
-
-    The arguments are counts (joint, yes, n), each of shape (m, k, k), and thresholds (m, k).
-    """
-    # `out` is (matrix, complement, residual, iterations, status); complement is 1 - |rho|. Pairs
-    # below the diagonal that are not NaN have already been estimated and are kept.
+def _correlate_tables(counts, tau, rule, fixed, out):
+    """Fill (tables, k, k) arrays with the estimates of all pairs, as in `correlate_pairs`."""
     pairs = np.empty((LANES, 2), dtype=np.int64)
     tables, found, rooms = work_space()
     k = tau.shape[1]
@@ -58,6 +53,27 @@ def correlate_pairs(counts, tau, rule, fixed, out):
                 status[j, i] = status[i, j]
 
 
+def correlate_pairs(
+    counts: tuple[FloatArray, ...],
+    tau: FloatArray,
+    rule: int,
+    fixed: bool,
+    out: tuple[AnyArray, ...],
+) -> None:
+    """Fill arrays with the estimates of all pairs of one table (k, k) or several (tables, k, k).
+
+    The arguments are counts (joint, yes, n) and thresholds of shape (k,) or (tables, k). `out` is
+    (matrix, complement, residual, iterations, status); complement is 1 - abs(rho). Pairs below the
+    diagonal that are not NaN have already been estimated and are kept.
+    """
+    k = tau.shape[-1]
+    stacked = [one.reshape(-1, k, k).view() for one in counts]
+    for one in stacked:
+        one.flags.writeable = False  # so that the kernel is compiled once for all callers
+    filled = tuple(one.reshape(-1, k, k) for one in out)
+    _correlate_tables(tuple(stacked), tau.reshape(-1, k), rule, fixed, filled)
+
+
 def empty_outputs(*shape: int) -> tuple[AnyArray, ...]:
     """Allocate the arrays that `correlate_pairs` fills; NaN marks pairs not yet estimated."""
     return (
@@ -72,11 +88,11 @@ def empty_outputs(*shape: int) -> tuple[AnyArray, ...]:
 def correlations(
     counts: tuple[FloatArray, ...], tau: FloatArray, rule: int, fixed: bool
 ) -> FloatArray:
-    """Return the correlations of m tables (m, k, k); undefined correlations are zero."""
-    out = empty_outputs(*tau.shape, tau.shape[1])
+    """Return the correlations of one table or of several; undefined correlations are zero."""
+    out = empty_outputs(*counts[0].shape)
     correlate_pairs(counts, tau, rule, fixed, out)
     matrix: FloatArray = out[0]
     matrix[np.isnan(matrix)] = 0.0
-    every = np.arange(tau.shape[1])
-    matrix[:, every, every] = 1.0
+    every = np.arange(tau.shape[-1])
+    matrix[..., every, every] = 1.0
     return matrix

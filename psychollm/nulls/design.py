@@ -12,7 +12,7 @@ from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError, OptionError
 from psychollm._base.types import EmptyCells, FloatArray, Missing
 from psychollm._base.wording import parameter
-from psychollm.data.pair_counts import CountedAnswers, PairCounts, writable_counts
+from psychollm.data.pair_counts import CountedAnswers, PairCounts
 from psychollm.data.responses import ResponsesLike
 from psychollm.kernels.correlate import RULES, correlations
 from psychollm.kernels.tetrachoric import thresholds_of
@@ -122,9 +122,9 @@ class Design:
 
     def observed(self) -> tuple[FloatArray, FloatArray]:
         """Return correlations (1, k, k) and thresholds (1, k) of the observed table."""
-        joint, yes, n = (one[None] for one in writable_counts(self.counts))
-        tau = thresholds_of(np.diagonal(yes[0]).copy(), np.diagonal(n[0]).copy())[None]
-        return correlations((joint, yes, n), tau, self.rule, self.fixed), tau
+        joint, yes, n = self.counts.joint, self.counts.yes, self.counts.n
+        tau = thresholds_of(np.diagonal(yes).copy(), np.diagonal(n).copy())
+        return correlations((joint, yes, n), tau, self.rule, self.fixed)[None], tau[None]
 
 
 def make_design(data: ResponsesLike, *, empty_cells: EmptyCells, missing: Missing) -> Design:

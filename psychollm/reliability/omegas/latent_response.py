@@ -151,25 +151,21 @@ def _weighted(counts: Counts, tau: FloatArray, loadings: FloatArray) -> tuple[Fl
     """Fit tetrachoric correlations, each weighted by its precision."""
     joint, yes, n = counts
     own = np.diagonal(tau).copy()
-    out = empty_outputs(1, *joint.shape)
-    stack = (joint[None], yes[None], n[None])
-    correlate_pairs(stack, own[None], RULES["keep_margins"], _OWN_MARGINS, out)
-    matrix, complement = out[0][0], out[1][0]
+    out = empty_outputs(*joint.shape)
+    correlate_pairs((joint, yes, n), own, RULES["keep_margins"], _OWN_MARGINS, out)
     se, fixed = np.empty(joint.shape), np.empty(joint.shape)
-    standard_error_pairs((matrix, complement), (yes, n), own, _OWN_MARGINS, (se, fixed))
-    known = np.isfinite(se) & (se > 0.0) & np.isfinite(matrix)
+    standard_error_pairs(out[:2], (yes, n), own, _OWN_MARGINS, (se, fixed))
+    known = np.isfinite(se) & (se > 0.0) & np.isfinite(out[0])
     weights = np.where(known, 1.0 / np.where(known, se, 1.0) ** 2, 0.0)
-    fit = weighted_factor(np.where(known, matrix, 0.0), weights, loadings)
+    fit = weighted_factor(np.where(known, out[0], 0.0), weights, loadings)
     return fit.loadings, fit.converged
 
 
 def latent_correlations(counts: Counts) -> FloatArray:
     """Return tetrachoric correlations, zero where undefined (k, k)."""
-    joint, yes, n = counts
+    _, yes, n = counts
     tau = thresholds_of(np.diagonal(yes).copy(), np.diagonal(n).copy())
-    stack = (joint[None], yes[None], n[None])
-    matrix: FloatArray = correlations(stack, tau[None], RULES["keep_margins"], _OWN_MARGINS)[0]
-    return matrix
+    return correlations(counts, tau, RULES["keep_margins"], _OWN_MARGINS)
 
 
 def observed_covariances(counts: Counts) -> FloatArray:
